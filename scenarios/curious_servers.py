@@ -16,7 +16,7 @@ from analysis.privacy.curious_servers import NO_GUARANTEE, Known, by_servers, on
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.picture import save, write
-from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
 
 SEED, CLIENTS, FEATURES = 1, 2000, 10
 TOTAL, BOUND = 5.0, 50.0

@@ -12,7 +12,9 @@ from analysis.exact.sample_spread import SampleSpread
 from analysis.exact.silence import answering, endless
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import OneOnOne, Schedule, StepsInRounds
+from asyncdp_sim.learning.algorithms import Schedule
+from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab2, ParameterServer
+from asyncdp_sim.learning.algorithms.gossip import AsyncGossip
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.theory.predict.update_order import Releases, releases
@@ -178,7 +180,7 @@ def _named(process: GossipMap, initial: Initial, shape: Shape, variance: Array |
 
 def process_of(
     known: Population, objective: Quadratic, chosen: Array | None
-) -> tuple[OneOnOne, GossipMap]:
+) -> tuple[AsyncGossip, GossipMap]:
     """Return the algorithm of a scenario, and its numbers.
 
     Parameters
@@ -194,17 +196,17 @@ def process_of(
     TypeError
         If the algorithm is another than asynchronous gossip.
     """
-    algorithm = known.scenario.algorithm.one_on_one
+    algorithm: AsyncGossip | None = known.scenario.algorithm.one_on_one
     if algorithm is None:
         raise TypeError(f"no exact moments of {known.scenario.algorithm.kind}")
     updates = known.scenario.run.updates
     return algorithm, gossip_map_of(
         objective,
-        rho=algorithm.rho(objective.n_owners, updates, objective.sigma),
+        rho=algorithm.rho_of(objective.n_owners, updates, objective.sigma),
         updates=updates,
         central_step=algorithm.central_step,
         probability=chosen,
-        inverse_rate=algorithm.inverse_rate,
+        inverse_rate=algorithm.needs_shares,
     )
 
 
@@ -230,12 +232,12 @@ class InRounds:
     known : Population
     objective : Quadratic
         What is learned.
-    algorithm : StepsInRounds
+    algorithm : Collab1, Collab2 or ParameterServer
     """
 
     known: Population
     objective: Quadratic
-    algorithm: StepsInRounds
+    algorithm: Collab1 | Collab2 | ParameterServer
 
     @property
     def psi(self) -> Array:
@@ -249,7 +251,7 @@ class InRounds:
 
     @cached_property
     def _schedule(self) -> Schedule:
-        return self.algorithm.schedule(self.algorithm.step, self.known.scenario.run.updates)
+        return self.algorithm.schedule(self.algorithm.step_length, self.known.scenario.run.updates)
 
     @cached_property
     def _spread(self) -> SampleSpread | None:

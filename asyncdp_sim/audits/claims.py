@@ -22,7 +22,7 @@ from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair, epsilon_of, mu_of
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
+from asyncdp_sim.privacy.mechanisms import GaussianShares
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
@@ -380,7 +380,7 @@ def _of_the_last(scenario: Scenario, numbers: Ints, present: Bools, noise: Array
     fields = domain.model_dump()
     longest = model.longest(fields["row_norm"], fields["rows"] or scenario.privacy.norm)
     smoothness = curvature * longest**2
-    steps = rounds.schedule(rounds.step, scenario.run.updates).sizes[numbers - 1]
+    steps = rounds.schedule(rounds.step_length, scenario.run.updates).sizes[numbers - 1]
     contraction = np.maximum(
         np.abs(1 - steps * model.sigma), np.abs(1 - steps * (model.sigma + smoothness))
     )

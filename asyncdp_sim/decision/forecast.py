@@ -337,9 +337,6 @@ class CostAgainst:
         What it is called in a table, and who it is.
     epsilon : float
         The largest ε over owners, at the noise of the scenario.
-    least : float or None
-        The largest ε of a pair of datasets, below which no claim is true; None where none is
-        known.
     quieter : float
         The share of the noise, of answers that are heard, at which some owner's ε against it would
         be its whole budget.
@@ -353,7 +350,6 @@ class CostAgainst:
     name: str
     observer: str
     epsilon: float
-    least: float | None
     quieter: float
     psi: float | None
     psi_alone_above: int | None
@@ -361,8 +357,8 @@ class CostAgainst:
 
 def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
     """Return a table of texts, its header first."""
-    header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
-    figures = ("epsilon", "least", "quieter", "psi", "psi_alone_above")
+    header = ["ε against", "at most", "noise", "ψ then", "ψ alone above"]
+    figures = ("epsilon", "quieter", "psi", "psi_alone_above")
     rows = [[cost.name, *(figure(getattr(cost, name)) for name in figures)] for cost in found]
     return [header, *rows]
 

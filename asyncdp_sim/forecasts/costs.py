@@ -100,7 +100,6 @@ def _against(
         name=observer.name,
         observer=observer.describe(),
         epsilon=float(learned.most.max()),
-        least=None if learned.least is None else float(learned.least.max()),
         quieter=share,
         psi=then,
         psi_alone_above=None if then is None else int(np.sum(alone > then)),

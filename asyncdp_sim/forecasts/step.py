@@ -85,7 +85,7 @@ def _left_along(scenario: Scenario) -> Callable[[float], float] | None:
             central_step=gossip.central_step,
         )
     if rounds is not None:
-        return partial(_left_in_rounds, rounds.schedule(rounds.step, updates))
+        return partial(_left_in_rounds, rounds.schedule(rounds.step_length, updates))
     if move is not None:
         return partial(_left_in_rounds, Schedule(np.full(updates, move)))
     return None

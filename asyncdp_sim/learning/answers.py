@@ -158,6 +158,11 @@ class AnswerNoise(ABC):
 
     figure: ClassVar[str | None] = None
     """Name of ``scale`` in words; None if it is not printed."""
+    added: ClassVar[str | None] = None
+    """Name of the law of w, if an answer is g + ``scale`` w with w a row; None for other noise.
+
+    Two noises with the same law draw the same rows from the same streams.
+    """
     scale: Array
     shape: Shape = "vector"
 
@@ -165,14 +170,6 @@ class AnswerNoise(ABC):
     @abstractmethod
     def variance(self) -> Array:
         """Variance of each coordinate of each owner's noise, shape (N,)."""
-
-    @property
-    def added(self) -> str | None:
-        """Name of the law of w, if an answer is g + ``scale`` w with w a row; None for other noise.
-
-        Two noises with the same law draw the same rows from the same streams.
-        """
-        return None
 
     @property
     def figures(self) -> dict[str, Array]:
@@ -191,9 +188,13 @@ class AnswerNoise(ABC):
         """Return a function of a stream and a count, to the stream's next rows (count, width)."""
         return lambda generator, count: self.rows(generator, count, size)
 
-    @abstractmethod
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
+        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten.
+
+        By default each answer is its gradient plus ``scale`` times its row.
+        """
+        gradients += rows * self.scale.take(owners)[:, None]
+        return gradients
 
     def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""

@@ -1,6 +1,6 @@
 """The guarantee: whether a run is private as its scenario claims, and every reason if it is not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
@@ -179,91 +179,63 @@ def guarantee(
         If a bound was declared and no gradients were observed.
     """
     numbers = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
-    from_public = _public(public_rows_of_owner, numbers)
-    untimed = [] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]
-    settings = [reason(CHOSEN)] if chosen else []
+    unprotected = [
+        *([reason(CHOSEN)] if chosen else []),
+        *_public(public_rows_of_owner, numbers),
+        *([] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]),
+    ]
     if not privacy.hides:
         exact = "answers are exact: no noise is added"
         if obfuscated:
             exact = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        why = (reason(exact), *settings, *from_public, *untimed)
-        return Guarantee(False, inf, None, None, why)
+        return Guarantee(False, inf, None, None, (reason(exact), *unprotected))
     if privacy.on_trust and gradients is None:
         raise ValueError("a declared bound needs the gradients of the queries that were answered")
 
-    # reasons in the order in which they are printed; with the infinite ones no finite ε holds
-    published_reasons, factor = _published(privacy, n_features)
-    diverging = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
-    affecting = [] if unsound is None else [reason("{why}", why=unsound)]
-    infinite_reasons = [
-        *_without_noise(noise, accountant, privacy, numbers),
-        *diverging,
-        *affecting,
-        *settings,
-        *from_public,
-        *untimed,
-    ]
-    all_reasons = [
-        *published_reasons,
-        *_beyond(gradients, xi, privacy.norm, numbers),
-        *_without_budget(accountant, numbers),
-        *infinite_reasons,
-    ]
-
     one_draw = privacy.noise == "scalar-as-published"  # which hides no coordinate from the others
-    epsilon: float | None = inf
-    if not one_draw and len(infinite_reasons) == 0:
-        excess = 1.0 if gradients is None else np.maximum(1, gradients.largest / xi)
-        # how many times as long as the bound record gradients are
-        factors = np.full(len(records), factor * excess)
-        epsilon = _true_epsilon(privacy, accountant, factors, observed, outside)
+    factor = sqrt(n_features) if _in_another_norm(privacy) else 1.0
+    limited = [*_limited(privacy, accountant, gradients, xi, factor, numbers)]
+    unlimited = [*_unlimited(privacy, accountant, noise, numbers, diverged, unsound), *unprotected]
+    broken = len(limited) + len(unlimited) > 0
 
-    notes = all_reasons.copy()
-    if len(all_reasons) == 0 and len(outside) > 0:
+    epsilon: float | None = inf  # where there is no finite one
+    if not one_draw and len(unlimited) == 0:
+        if len(outside) > 0:
+            epsilon = None
+        elif observed is not None:  # such observers require an enforced bound and its norm
+            epsilon = observed
+        else:
+            excess = 1.0 if gradients is None else np.maximum(1, gradients.largest / xi)
+            # how many times as long as the bound record gradients are
+            factors = np.full(len(records), factor * excess)
+            epsilon = accountant.together(accountant.answers, privacy.overlap, factors)
+
+    notes = [*limited, *unlimited]
+    if not broken and len(outside) > 0:
         notes.append(not_vouched_for(outside))
     if gradients is not None:
-        notes += _resting(gradients, xi, broken=len(all_reasons) > 0)
+        notes += _resting(gradients, xi, broken=broken)
     unseen = None if gradients is None else gradients.unseen
-    private: bool | None = len(all_reasons) == 0
+    private: bool | None = not broken
     if private and (unseen not in (None, 0) or len(outside) > 0):
         private = None
-    n_protected = len(records) if privacy.per_owner else int(records.max())
-    private_leak = one_draw or len(infinite_reasons) > len(from_public)
+    only_public = len(unlimited) <= int(np.any(np.asarray(public_rows_of_owner) > 0))
     return Guarantee(
         private=private,
         epsilon_true=epsilon,
         delta=accountant.delta,
         bound_exceeded=_exceeded(gradients, xi),
         because=tuple(notes),
-        remarks=_large_delta(accountant.delta, n_protected, privacy.noun),
+        remarks=_large_delta(privacy, accountant.delta, records),
         at_least=gradients is not None,
         unseen=unseen,
-        times=inf if private_leak else factor,
+        times=factor if only_public and not one_draw else inf,
     )
-
-
-def _true_epsilon(
-    privacy: Privacy,
-    accountant: Accountant,
-    factors: Array,
-    observed: float | None,
-    outside: Sequence[str],
-) -> float | None:
-    """Return the largest ε, where one is finite, of gradients so many times as long as the bound.
-
-    None if it depends on custom code. ``observed`` is the ε against an observer of only a part.
-    """
-    if len(outside) > 0:
-        return None
-    if observed is not None:  # such observers require an enforced bound and its norm: factors are 1
-        return observed
-    return accountant.together(accountant.answers, privacy.overlap, factors)
 
 
 def foreseen(
     privacy: Privacy,
     n_owners: int,
-    n_features: int,
     *,
     timing: str | None,
     unsound: Sequence[str],
@@ -275,8 +247,8 @@ def foreseen(
     ----------
     privacy : Privacy
         What the scenario asks for.
-    n_owners, n_features : int
-        N and p.
+    n_owners : int
+        N.
     timing : str, optional
         What the timing reveals about records without a charge.
     unsound : sequence of str
@@ -291,66 +263,75 @@ def foreseen(
         None if the claim depends on a declared bound, or on custom code.
     """
     leaks_beyond_answers = timing is not None or len(unsound) > 0
-    unlimited = bool(np.isinf(privacy.asked(n_owners)).any())
-    published, _ = _published(privacy, n_features)
-    if leaks_beyond_answers or unlimited or len(published) > 0:
+    as_published = privacy.noise == "scalar-as-published" or _in_another_norm(privacy)
+    if leaks_beyond_answers or as_published or np.isinf(privacy.asked(n_owners)).any():
         return False
     return None if privacy.on_trust or len(outside) > 0 else True
 
 
-def _beyond(
-    gradients: ObservedMax | None, xi: float, norm: str, numbers: OwnerNumbers
-) -> list[Noted]:
-    """Return the reason that a declared bound is exceeded, if it is."""
-    if gradients is None or not _exceeded(gradients, xi):
-        return []
-    worst = int(numbers[np.argmax(gradients.largest)])
-    sentence = (
-        "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
-        "{largest:.4g} at owner {owner}"
-    )
-    largest = float(gradients.largest.max())
-    return [reason(sentence, bound=xi, norm=norm.upper(), largest=largest, owner=worst)]
+def _in_another_norm(privacy: Privacy) -> bool:
+    """Return whether Laplace noise is scaled to a bound in L2, as published."""
+    return privacy.sensitivity is not None and privacy.sensitivity.norm == "l2-as-published"
 
 
-def _without_budget(accountant: Accountant, numbers: OwnerNumbers) -> list[Noted]:
-    """Return the reason that owners have infinite ε, if any."""
-    unlimited, n_owners = numbers[np.isinf(accountant.epsilon)], len(accountant.epsilon)
-    if len(unlimited) == 0:
-        return []
-    published = len(unlimited) == 1 < n_owners
-    plays = ", as published, where it plays the learner itself" if published else ""
-    sentence = f"ε = ∞ for {{owners}}: {{owners:their}} answers are exact{plays}"
-    return [reason(sentence, owners=Listed.from_numbers(unlimited.tolist()))]
+def _limited(
+    privacy: Privacy,
+    accountant: Accountant,
+    gradients: ObservedMax | None,
+    xi: float,
+    factor: float,
+    numbers: OwnerNumbers,
+) -> Iterator[Noted]:
+    """Yield the reasons why a claim does not hold, though some larger ε may."""
+    if privacy.noise == "scalar-as-published":
+        yield reason(_ONE_DRAW)
+    if _in_another_norm(privacy):
+        yield reason(_OTHER_NORM, factor=factor)
+    if gradients is not None and _exceeded(gradients, xi):
+        worst, largest = int(np.argmax(gradients.largest)), float(gradients.largest.max())
+        norm, owner = privacy.norm.upper(), int(numbers[worst])
+        yield reason(_EXCEEDED, bound=xi, norm=norm, largest=largest, owner=owner)
+    without, n_owners = numbers[np.isinf(accountant.epsilon)], len(accountant.epsilon)
+    if len(without) > 0:
+        published = len(without) == 1 < n_owners
+        plays = ", as published, where it plays the learner itself" if published else ""
+        yield reason(f"{_INFINITE}{plays}", owners=Listed.from_numbers(without.tolist()))
 
 
-def _without_noise(
-    noise: AnswerNoise, accountant: Accountant, privacy: Privacy, numbers: OwnerNumbers
-) -> list[Noted]:
-    """Return the reason that owners claim an ε without noise, if any."""
+def _unlimited(
+    privacy: Privacy,
+    accountant: Accountant,
+    noise: AnswerNoise,
+    numbers: OwnerNumbers,
+    diverged: int,
+    unsound: str | None,
+) -> Iterator[Noted]:
+    """Yield the reasons why no finite ε holds: answers reveal records."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         noiseless = ~(np.asarray(noise.variance) > 0)
-        allotment = privacy.allotment(len(numbers))
-        if allotment is not None:
-            noiseless = allotment.of_any(noiseless)
-        exact = np.isfinite(accountant.epsilon) & noiseless
-    if not exact.any():
-        return []
-    sentence = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-    owners = Listed.from_numbers(numbers[exact].tolist())
-    return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
+    allotment = privacy.allotment(len(numbers))
+    if allotment is not None:
+        noiseless = allotment.of_any(noiseless)
+    exact = numbers[np.isfinite(accountant.epsilon) & noiseless]
+    if len(exact) > 0:
+        owners = Listed.from_numbers(exact.tolist())
+        yield reason(_NOISELESS, mechanism=privacy.mechanism.kind, owners=owners)
+    if diverged > 0:
+        yield reason(_DIVERGED, replicates=diverged)
+    if unsound is not None:
+        yield reason("{why}", why=unsound)
 
 
-def _large_delta(delta: float, n_protected: int, noun: str) -> tuple[Noted, ...]:
+def _large_delta(privacy: Privacy, delta: float, records: Ints) -> tuple[Noted, ...]:
     """Return the note that δ is not below 1/n, for n protected records or owners, if so."""
-    count = "N" if noun == "owner" else "n"
+    count, protected = ("N", len(records)) if privacy.per_owner else ("n", int(records.max()))
+    if delta * protected < 1:
+        return ()
     sentence = (
         f"δ = {{delta:g}} is not below 1/{count} = {{share:.2g}}: a mechanism that shows one "
-        f"{noun}, drawn at random, would pass with it"
+        f"{privacy.noun}, drawn at random, would pass with it"
     )
-    if delta * n_protected < 1:
-        return ()
-    return (reason(sentence, delta=delta, share=1 / n_protected),)
+    return (reason(sentence, delta=delta, share=1 / protected),)
 
 
 def _exceeded(gradients: ObservedMax | None, xi: float) -> bool | None:
@@ -365,29 +346,9 @@ def _exceeded(gradients: ObservedMax | None, xi: float) -> bool | None:
 def _resting(gradients: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return the conditions of a claim that is not broken, and unchecked queries."""
     if gradients.unseen > 0:
-        sentence = (
-            "{queries} of {answered} answered queries were not checked: the declared bound "
-            "{bound:g} may be exceeded there"
-        )
         answered = gradients.seen + gradients.unseen
-        return [reason(sentence, queries=gradients.unseen, answered=answered, bound=xi)]
-    sentence = (
-        "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
-        "{queries} answered queries, at the start, at θ* or at the final models; other records may"
-    )
-    return [] if broken else [reason(sentence, bound=xi, queries=gradients.seen)]
-
-
-def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
-    """Return the reasons that published forms of noise break the claim, and the factor of ε."""
-    breaks: list[Noted] = []
-    factor = 1.0
-    if privacy.noise == "scalar-as-published":
-        breaks.append(reason(_ONE_DRAW))
-    if privacy.sensitivity is not None and privacy.sensitivity.norm == "l2-as-published":
-        factor = sqrt(n_features)
-        breaks.append(reason(_OTHER_NORM, factor=factor))
-    return breaks, factor
+        return [reason(_UNCHECKED, queries=gradients.unseen, answered=answered, bound=xi)]
+    return [] if broken else [reason(_ON_TRUST, bound=xi, queries=gradients.seen)]
 
 
 def _public(rows_of_owner: tuple[int, ...], numbers: OwnerNumbers) -> Sequence[Noted]:
@@ -399,6 +360,20 @@ def _public(rows_of_owner: tuple[int, ...], numbers: OwnerNumbers) -> Sequence[N
     return [reason(sentence, rows=sum(rows_of_owner), owners=Listed.from_numbers(shared.tolist()))]
 
 
+_INFINITE = "ε = ∞ for {owners}: {owners:their} answers are exact"
+_NOISELESS = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
+_EXCEEDED = (
+    "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
+    "{largest:.4g} at owner {owner}"
+)
+_UNCHECKED = (
+    "{queries} of {answered} answered queries were not checked: the declared bound "
+    "{bound:g} may be exceeded there"
+)
+_ON_TRUST = (
+    "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
+    "{queries} answered queries, at the start, at θ* or at the final models; other records may"
+)
 _DIVERGED = (
     "the model diverged in {replicates} replicates: no bound holds for gradients at an "
     "infinite model, and which answers are finite reveals records"

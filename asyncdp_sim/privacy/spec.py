@@ -22,7 +22,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
+from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, ByLosses
 from asyncdp_sim.privacy.accountants.composition import PairOf
 from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, SampledPure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
@@ -298,7 +298,7 @@ class Privacy(Spec):
         """Return the accountant of single gradients."""
         if self._gaussian_samples is not None and allowed.mu is not None:
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
-            return SampledGaussian(pure, sampled_gaussian(self._gaussian_samples), self._delta)
+            return ByLosses(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
         if self._pure_samples is not None:
             spent = own.spent(own.answers)

@@ -447,7 +447,7 @@ def _parts(scenario: Scenario) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredOnAll:
+class ScoredOnAll(Objective):
     """An objective with f and θ* over all rows, and with the training owners only.
 
     As published of hospitals (``data.score_on = "all"``). θ* is not what the owners' answers

@@ -84,7 +84,6 @@ def _promise(scenario: Scenario) -> str:
     kept = foreseen(
         scenario.privacy,
         scenario.owners.count,
-        scenario.data.features,
         timing=scenario.timing_unaccounted,
         unsound=scenario.unsound,
         outside=scenario.outside_parts,

@@ -229,7 +229,7 @@ _MEANING = (
 )
 """What the columns of the owners' table mean, below it."""
 _OBSERVED = (
-    "at most: largest ε of an owner, from one simulated network; at least: from one pair of data;",
+    "at most: largest ε of an owner, from one simulated network;",
     "noise: the share of it that suffices against this observer alone; ψ then, ψ alone above: with",
     "that noise. Except for sums, budgets are divided against an observer of all answers",
 )

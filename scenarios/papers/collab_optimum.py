@@ -62,7 +62,7 @@ def curvatures(found: Result) -> Array:
 def steps(scenario: Scenario) -> Schedule:
     """Return the steps that a scenario names."""
     rounds: Any = scenario.algorithm.in_rounds
-    found: Schedule = rounds.schedule(rounds.step, scenario.run.updates)
+    found: Schedule = rounds.schedule(rounds.step_length, scenario.run.updates)
     return found
 
 

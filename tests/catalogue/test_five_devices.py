@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
+from asyncdp_sim.privacy.mechanisms import GaussianMechanism
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import devices, hidden_users
 from scenarios.papers.figure import AS_PUBLISHED

@@ -12,7 +12,7 @@ import pytest
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Projection
 from asyncdp_sim.learning.algorithms import gathered, gossip
 from asyncdp_sim.network import clocks
-from asyncdp_sim.privacy.mechanisms import kind as laplace
+from asyncdp_sim.privacy import mechanisms as laplace
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import problem, run, write
 from scenarios.papers import FIGURES, collab_optimum, exact

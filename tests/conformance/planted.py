@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
-from asyncdp_sim.privacy.mechanisms import AnswerNoise
-from asyncdp_sim.privacy.mechanisms.kind import Array, alike
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, Array, alike
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import pytest
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.privacy.accountants.pairs import mu_of
-from asyncdp_sim.privacy.mechanisms.kind import Array
+from asyncdp_sim.privacy.mechanisms import Array
 from asyncdp_sim.scenario import Scenario
 from tests.conformance.members import said
 from tests.conformance.planted import FAULTS, Planted, Quieter

@@ -20,13 +20,17 @@ from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
+    Array,
     LaplaceMechanism,
     Mechanism,
     MechanismKind,
     NoNoise,
     OwnerBudgets,
+    PureMechanism,
+    Shape,
+    alike,
+    scale_of,
 )
-from asyncdp_sim.privacy.mechanisms.kind import Array, PureMechanism, Shape, alike, scale_of
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
@@ -272,9 +276,10 @@ def test_noise_is_what_its_traits_say(mechanism):
 def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(mechanism):
     noise = ready(scenario(mechanism, 6.0)).noise
     for factor in (0.5, 1.0, 1.7):
-        needed = ready(scenario(mechanism, 6.0)).accountant.quieter(np.full(2, factor))
+        accountant = ready(scenario(mechanism, 6.0)).accountant
+        needed = accountant.together(accountant.answers, 1, np.full(2, factor))
         best = type(mechanism)()  # fields as they suit the other budget
-        other = ready(scenario(best, float(needed[0]))).noise
+        other = ready(scenario(best, needed)).noise
         assert other.variance == pytest.approx(noise.variance / factor**2, rel=2e-2)
 
 

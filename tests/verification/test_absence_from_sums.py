@@ -11,7 +11,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
+from asyncdp_sim.privacy.mechanisms import GaussianShares
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens

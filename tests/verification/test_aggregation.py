@@ -19,9 +19,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import UPWARDS
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
-from asyncdp_sim.privacy.mechanisms import RecordSensitivity
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
-from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
+from asyncdp_sim.privacy.mechanisms import GaussianShares, RecordSensitivity
+from asyncdp_sim.privacy.mechanisms import shared as in_shares
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

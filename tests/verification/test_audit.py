@@ -12,7 +12,7 @@ from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy import ledger
-from asyncdp_sim.privacy.mechanisms import kind as laplace
+from asyncdp_sim.privacy import mechanisms as laplace
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 

@@ -21,14 +21,12 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
-from asyncdp_sim.privacy import budgets, ledger
+from asyncdp_sim.privacy import budgets, ledger, mechanisms
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.own import Converted, Pure, amplified, bare
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
-from asyncdp_sim.privacy.mechanisms import kind as laplace_mechanism
 from asyncdp_sim.privacy.observers import NodeObserver, kind, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
@@ -84,8 +82,8 @@ def scaled(where, name, factor):
 
 
 def thirty_deltas(patch):
-    right = gaussian_mechanism.gaussian_multiplier
-    patch.setattr(gaussian_mechanism, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
+    right = mechanisms.gaussian_multiplier
+    patch.setattr(mechanisms, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
 
 
 def one_row(patch):
@@ -325,7 +323,7 @@ class Planted:
     scene: Path = SCENE
 
 
-LESS_NOISE = scaled(laplace_mechanism, "laplace_scale", 0.8)
+LESS_NOISE = scaled(mechanisms, "laplace_scale", 0.8)
 LESS_IN_RUNS = scaled(learning_answers.DrawnRows, "following", 0.8)
 """The mechanism is right, and what gives answers takes 0.8 of what it draws."""
 MU, SUMMED_MU = mu_of(1.0, 3e-4), mu_of(1.0, 1e-5)

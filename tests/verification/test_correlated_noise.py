@@ -24,8 +24,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import ledger
 from asyncdp_sim.privacy.accountants.pairs import delta_of
-from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
-from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
+from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, NoNoise
 from asyncdp_sim.scenario import Scenario
 from tests.whole_owners import WHOLE_OWNERS
 

@@ -4,7 +4,7 @@ import pytest
 
 from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.audits.claims import Opened
-from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
+from asyncdp_sim.privacy.mechanisms import Filtered
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load

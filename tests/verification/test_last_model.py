@@ -26,6 +26,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from tests.together import together
+from tests.verification.last_model_pair import least, pull_of, pulled
 
 pytestmark = pytest.mark.oracle("ε of the last model of learning in rounds, for one record")
 
@@ -161,12 +162,14 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(sett
     scenario = scene(*TIGHT, *settings)
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     mu, error = shown(*settings)
-    least = descent._pulled(rounds, rounds.present[:, 0])[0]
+    pull = pull_of(scenario)
+    assert pull is not None
+    told = pulled(descent, pull, rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
     assert scenario.algorithm.kind == "parameter-server"
-    assert abs(mu - least) <= 4 * error
+    assert abs(mu - told) <= 4 * error
     assert mu <= most + 4 * error
-    assert least > 0.9 * most  # a fault of a tenth is caught
+    assert told > 0.9 * most  # a fault of a tenth is caught
 
 
 @pytest.mark.long
@@ -198,8 +201,8 @@ def test_least_is_below_most_and_most_below_what_others_hear():
         trace = simulate(scenario.network, Streams(1).within("replicate", 1))
         every = ModelObserver().learned(accountant, [trace])
         last = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
-        assert last.least is not None
-        assert np.all(last.least <= last.most)
+        told = least(scenario, rounds_of(scenario), accountant.delta, last.most[0])
+        assert np.all(told <= last.most[0])
         assert np.all(last.most <= every.most)
         assert np.all(every.most < accountant.spent(trace.released))
         mu = mu_of(float(accountant.epsilon[0]), accountant.delta)
@@ -213,11 +216,10 @@ def test_where_a_projection_may_act_less_is_said():
     wide, narrow = (scene("owners.records=20000", f"model.theta_max={box}") for box in (2.0, 1e-3))
     told = []
     for scenario in (wide, narrow):
-        descent, rounds = Descent.from_scenario(scenario), rounds_of(scenario)
-        told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
+        told.append(least(scenario, rounds_of(scenario), 1e-5, np.full(3, 2.0)))
     assert np.all(told[0] > 0)
     assert np.all(told[1] == 0)
-    assert Descent.from_scenario(scene("algorithm.initial=ones")).pull is None
+    assert pull_of(scene("algorithm.initial=ones")) is None
 
 
 def test_a_run_states_what_the_last_model_tells():
@@ -263,7 +265,7 @@ def test_figures_of_the_page():
     row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
     rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
     assert len(rows) == 6
-    for updates, sigma, every, last, least in rows:
+    for updates, sigma, every, last, pair in rows:
         scenario = scene(
             "owners.records=2000", f"run.updates={updates}", f"model.regularisation={sigma}"
         )
@@ -273,8 +275,8 @@ def test_figures_of_the_page():
         assert told == pytest.approx(float(every), rel=1e-3)
         found = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
         assert found.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
-        assert found.least is not None
-        assert found.least[0] == pytest.approx(np.full(3, float(least)), rel=1e-3)
+        lowest = least(scenario, rounds_of(scenario), accountant.delta, found.most[0])
+        assert lowest == pytest.approx(np.full(3, float(pair)), rel=1e-3)
 
 
 def audited() -> dict[str, Any]:

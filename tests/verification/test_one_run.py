@@ -13,8 +13,8 @@ from asyncdp_sim.audits import one_run
 from asyncdp_sim.audits import one_run as bounds
 from asyncdp_sim.audits.one_run import Guessed, audit_once, canaries, judged
 from asyncdp_sim.core.specification import parse
+from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.privacy.mechanisms import kind as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from tests import scenes
@@ -133,8 +133,8 @@ def test_delta_leaves_half_of_the_doubt_and_too_many_canaries_none() -> None:
 
 
 def half_the_noise(patch: Patch) -> None:
-    right = laplace_mechanism.laplace_scale
-    patch.setattr(laplace_mechanism, "laplace_scale", lambda *given: 0.5 * right(*given))
+    right = mechanisms.laplace_scale
+    patch.setattr(mechanisms, "laplace_scale", lambda *given: 0.5 * right(*given))
 
 
 def no_noise(patch: Patch) -> None:

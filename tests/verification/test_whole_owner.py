@@ -20,8 +20,7 @@ from asyncdp_sim.learning.answers import (
     WholeAnswers,
 )
 from asyncdp_sim.privacy.accountants.pairs import delta_of
-from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
+from asyncdp_sim.privacy.mechanisms import GaussianMechanism, GaussianNoise, RecordSensitivity
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

@@ -190,7 +190,7 @@ def invite(
     light = partial(affordable, own, known.dataset, most=replicates)
     size, step = own.owners.count, own.algorithm.step_length
     if own.algorithm.one_on_one is not None:
-        step = own.algorithm.one_on_one.rho(size, own.run.updates, own.model.sigma)
+        step = own.algorithm.one_on_one.rho_of(size, own.run.updates, own.model.sigma)
     records, answers = int(known.problem.task.objective.records.sum()), own.network.answers_allowed
     given = Coalition(tuple(range(1, size + 1)), records, step, own.run.updates, max(answers))
     with processes(workers) as mapped:

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms.gossip import (
     GossipGraph,
     GossipSteps,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, OneOnOne, Schedule, StepsInRounds
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Schedule
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,

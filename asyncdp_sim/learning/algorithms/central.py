@@ -221,7 +221,12 @@ class FedAsyncSteps(CentralSteps):
 
     @override
     def apply(self, state: CentralState, batch: AnswerBatch, points: Array, answers: Array) -> None:
-        local = self._local_model(batch, points, answers)
+        if self.local is None:  # one step from the points along the answers
+            answers *= owners_column(self.step, batch)
+            local = rows_column(self.shrink, batch.replicates) * points
+            local -= answers
+        else:  # the owner's own model
+            local = points - answers
         if self.often is not None:
             moves = local - points
             self.divide_by_frequency(moves, batch)
@@ -230,15 +235,6 @@ class FedAsyncSteps(CentralSteps):
         if batch.staleness is not None:
             weight = weight * self.weight(batch)
         state.move(state.central + weight * (local - state.central), self.theta_max)
-
-    def _local_model(self, batch: AnswerBatch, points: Array, answers: Array) -> Array:
-        """Return x: one step from the points along the answers, or the owner's own model."""
-        if self.local is not None:
-            return points - answers
-        answers *= owners_column(self.step, batch)
-        local = rows_column(self.shrink, batch.replicates) * points
-        local -= answers
-        return local
 
 
 class FedAsync(CentralKind):

@@ -4,8 +4,9 @@ These are Algorithms 1 and 2 of Collab, and the plain parameter server (POLAR, s
 baseline that POLAR-SGD is held against, with one server and gradients as they are.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -29,7 +30,6 @@ from asyncdp_sim.learning.algorithms.kind import (
     Initial,
     LocalCount,
     Schedule,
-    StepsInRounds,
 )
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
@@ -126,10 +126,19 @@ class GatheredSteps(Algorithm):
         weight[weight == 0] = 1  # a replicate without answers does not move
         return np.asarray(total / weight)
 
-    def move(self, state: GatheredState, step: float | Array, rows: Ints | None) -> None:
+    @abstractmethod
+    def step_size(self, k: int) -> float | Array:
+        """Return the step of update k, from 1."""
+
+    @override
+    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
+        self.move(state, rows)
+        state.central = state.model.copy()
+
+    def move(self, state: GatheredState, rows: Ints | None) -> None:
         """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
         direction = self.sigma * state.model + self.mean(state)
-        model = state.model - step * direction
+        model = state.model - self.step_size(state.k + 1) * direction
         outside = project(model, self.theta_max)
         updated = slice(None) if rows is None else rows
         if outside is not None:
@@ -147,6 +156,21 @@ class GatheredKind(AlgorithmSpec):
     obfuscates = False
     sums_suffice = True
     answers_per_update = None  # as many as a round brings
+    in_rounds = trait(lambda self: self if self.gradients_per_answer == 1 else None)
+
+    @abstractmethod
+    def schedule(self, step: float | Array, updates: int) -> Schedule:
+        """Return the steps of T rounds for one value of the step's field, or several."""
+
+    def numbers(self, setting: Setting, initial: Initial) -> dict[str, Any]:
+        """Return the fields of :class:`~.gathered.GatheredSteps`."""
+        return {
+            "weights": setting.weights,
+            "n_features": setting.n_features,
+            "sigma": setting.sigma,
+            "theta_max": setting.theta_max,
+            "initial": initial,
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,9 +188,8 @@ class Collab1Steps(GatheredSteps):
     rate: float | Array
 
     @override
-    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
-        self.move(state, self.rate / (state.k + 1), rows)
-        state.central = state.model.copy()
+    def step_size(self, k: int) -> float | Array:
+        return self.rate / k
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -196,8 +219,12 @@ class Collab2Steps(GatheredSteps):
         updated = slice(None) if rows is None else rows
         average = state.central.copy()
         average[updated] = (old * average + new * state.model)[updated]
-        self.move(state, self.rate / sqrt(k), rows)
+        self.move(state, rows)
         state.central = average
+
+    @override
+    def step_size(self, k: int) -> float | Array:
+        return self.rate / sqrt(k)
 
 
 class CollabKind(GatheredKind):
@@ -227,16 +254,6 @@ class CollabKind(GatheredKind):
             return table
         return {"kind": table["kind"], "trim": 0, **table}
 
-    def numbers(self, setting: Setting) -> dict[str, Any]:
-        """Return the fields of :class:`~.gathered.GatheredSteps`."""
-        return {
-            "weights": setting.weights,
-            "n_features": setting.n_features,
-            "sigma": setting.sigma,
-            "theta_max": setting.theta_max,
-            "initial": self.initial,
-        }
-
 
 class Collab1(CollabKind):
     """Algorithm 1, for smooth and strongly convex fitness; published with Θ the whole space."""
@@ -246,19 +263,16 @@ class Collab1(CollabKind):
     kind: Literal["collab-1"] = "collab-1"
     rho: Positive
 
-    @staticmethod
-    def schedule(rho: float | Array, updates: int) -> Schedule:
-        """γ_k = ρ/(T²k)."""
-        return Schedule.from_sizes(lambda k: rho / (updates**2 * k), updates)
-
-    @property
     @override
-    def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.rho, self.schedule, self.initial)
+    def schedule(self, step: float | Array, updates: int) -> Schedule:
+        """γ_k = ρ/(T²k)."""
+        return Schedule.from_sizes(lambda k: step / (updates**2 * k), updates)
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
-        return Collab1Steps(**self.numbers(setting), rate=self.rho / setting.horizon**2)
+        return Collab1Steps(
+            **self.numbers(setting, self.initial), rate=self.rho / setting.horizon**2
+        )
 
 
 class Collab2(CollabKind):
@@ -267,23 +281,17 @@ class Collab2(CollabKind):
     kind: Literal["collab-2"] = "collab-2"
     step: Positive
 
-    @staticmethod
-    def schedule(step: float | Array, updates: int) -> Schedule:
-        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k)."""
-        k, sizes = (
-            np.arange(1, updates + 1),
-            Schedule.from_sizes(lambda k: step / sqrt(k), updates).sizes,
-        )
-        return Schedule(sizes, (k - 1) / (1 / sqrt(updates) + k))
-
-    @property
     @override
-    def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.step, self.schedule, self.initial)
+    def schedule(self, step: float | Array, updates: int) -> Schedule:
+        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k)."""
+        k, steps = np.arange(1, updates + 1), Schedule.from_sizes(lambda k: step / sqrt(k), updates)
+        return replace(steps, kept=(k - 1) / (1 / sqrt(updates) + k))
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:
-        return Collab2Steps(**self.numbers(setting), rate=self.step, lead=1 / sqrt(setting.horizon))
+        return Collab2Steps(
+            **self.numbers(setting, self.initial), rate=self.step, lead=1 / sqrt(setting.horizon)
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -310,9 +318,8 @@ class ParameterServerSteps(GatheredSteps):
     local: LocalSteps | None = None
 
     @override
-    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
-        self.move(state, self.rate * power(state.k + 1, -self.exponent), rows)
-        state.central = state.model.copy()
+    def step_size(self, k: int) -> float | Array:
+        return self.rate * power(k, -self.exponent)
 
 
 class ParameterServer(GatheredKind):
@@ -329,16 +336,10 @@ class ParameterServer(GatheredKind):
     local_steps: LocalCount = None
     local_step: Positive | None = None
 
+    @override
     def schedule(self, step: float | Array, updates: int) -> Schedule:
         """γ_k = α k^(−e)."""
         return Schedule.from_sizes(lambda k: step * k**-self.exponent, updates)
-
-    @property
-    @override
-    def in_rounds(self) -> StepsInRounds | None:
-        if self.gradients_per_answer > 1:
-            return None
-        return StepsInRounds(self.step, self.schedule, self.initial)
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
@@ -361,13 +362,7 @@ class ParameterServer(GatheredKind):
     @override
     def steps(self, setting: Setting) -> ParameterServerSteps:
         local = self._local(setting)
-        return ParameterServerSteps(
-            weights=setting.weights,
-            n_features=setting.n_features,
-            sigma=setting.sigma if local is None else 0.0,
-            theta_max=setting.theta_max,
-            initial=self.initial,
-            rate=self.step,
-            exponent=self.exponent,
-            local=local,
-        )
+        numbers = self.numbers(setting, self.initial)
+        if local is not None:  # the difference that owners send contains σx
+            numbers["sigma"] = 0.0
+        return ParameterServerSteps(**numbers, rate=self.step, exponent=self.exponent, local=local)

@@ -23,7 +23,6 @@ from asyncdp_sim.learning.algorithms.kind import (
     AlgorithmSpec,
     GossipKind,
     Initial,
-    OneOnOne,
     Selection,
 )
 from asyncdp_sim.learning.algorithms.steps import (
@@ -141,6 +140,7 @@ class AsyncGossip(GossipKind):
     one_model = False
     looks_at_models = True
     obfuscates = False
+    one_on_one = trait(lambda self: self)
     needs_shares = trait(lambda self: self.selection == "inverse-rate")
     treats_updates_alike = True
 
@@ -149,11 +149,6 @@ class AsyncGossip(GossipKind):
     initial: Initial = "zeros"
     selection: Selection = "uniform"
     apply_at: Literal["current", "as-read"] = "current"
-
-    @property
-    @override
-    def one_on_one(self) -> OneOnOne:
-        return OneOnOne(self.rho_of, self.central_step, self.initial, self.needs_shares)
 
     @override
     def steps(self, setting: Setting) -> GossipSteps:

@@ -40,28 +40,6 @@ Evening = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class OneOnOne:
-    """Algorithm 1 of Async: an answer moves the central model and its owner's copy.
-
-    Attributes
-    ----------
-    rho : callable
-        ρ, of N, T and σ.
-    central_step : str
-        β, as in :class:`~asyncdp_sim.learning.algorithms.AsyncGossip`.
-    initial : str
-        Where all models start.
-    inverse_rate : bool
-        Whether an owner's step is divided by its share of the updates.
-    """
-
-    rho: Callable[[int, int, float], float]
-    central_step: Literal["proof", "text"]
-    initial: Initial
-    inverse_rate: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """The length of each round's step, and the model that is judged.
@@ -82,25 +60,6 @@ class Schedule:
     def from_sizes(cls, size: Callable[[int], Array | float], updates: int) -> "Schedule":
         """Return the schedule of T rounds whose k-th step has this size."""
         return cls(np.stack([np.asarray(size(k)) for k in range(1, updates + 1)]))
-
-
-@dataclass(frozen=True)
-class StepsInRounds:
-    """A step along the mean of a round's answers: θ⁺ = θ − γ_k (2H(θ − θ*) + w).
-
-    Attributes
-    ----------
-    step : float
-        ρ, c_1 or α, and
-    schedule : callable
-        what makes a schedule of it, or of several, and of T.
-    initial : str
-        Where the model starts.
-    """
-
-    step: float
-    schedule: Callable[[float | Array, int], Schedule]
-    initial: Initial
 
 
 MOST_LOCAL_STEPS = 10_000
@@ -176,6 +135,12 @@ class AlgorithmSpec(Variant):
     """Whether its steps need each owner's share of the updates."""
     needs_lateness: ClassVar[bool] = False
     """Whether its steps need the law of the staleness of each owner's answers."""
+    one_on_one: ClassVar[Any] = None
+    """The algorithm itself, if it is Algorithm 1 of Async: an answer moves the central model and
+    its owner's copy, linearly. None of others."""
+    in_rounds: ClassVar[Any] = None
+    """The algorithm itself, if its ``schedule`` makes steps along the mean of a round's answers,
+    θ⁺ = θ − γ_k (2H(θ − θ*) + w). None of others."""
     mean_step: ClassVar[float | None] = None
     """Length of the mean step along ∇f of an update with fresh answers; None if there is none."""
     treats_updates_alike: ClassVar[bool] = False
@@ -193,16 +158,6 @@ class AlgorithmSpec(Variant):
     def starts_at(self) -> str | None:
         """Where models start; None of members that do not let a scenario choose it."""
         return getattr(self, "initial", None)  # a field of some members
-
-    @property
-    def one_on_one(self) -> OneOnOne | None:
-        """The step of one-on-one learning, of an algorithm that is linear in answers."""
-        return None
-
-    @property
-    def in_rounds(self) -> StepsInRounds | None:
-        """The steps of learning in rounds, of an algorithm that is linear in answers."""
-        return None
 
     @property
     def step_length(self) -> float:

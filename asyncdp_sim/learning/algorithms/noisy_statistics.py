@@ -265,14 +265,15 @@ class NoisyStatistics(AlgorithmSpec):
             remedy = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
             yield Fault("privacy.noise", repr(privacy.noise), remedy)
         bound = privacy.sensitivity
-        if bound is not None and not bound.bounds_records:
+        if bound is None:
+            return
+        remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+        if not bound.bounds_records:
             remedy = f"algorithm {self.kind} releases no gradients: allowed is domain"
             yield Fault("privacy.sensitivity.kind", repr(bound.kind), remedy)
-        elif bound is not None and bound.rows not in (None, "l1"):
-            remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+        elif bound.rows not in (None, "l1"):
             yield Fault("privacy.sensitivity.rows", repr(bound.rows), remedy)
-        elif bound is not None and bound.norm not in (None, "l1"):
-            remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+        elif bound.norm not in (None, "l1"):
             yield Fault("privacy.sensitivity.norm", repr(bound.norm), remedy)
 
     def units(self, domain: Any = None) -> Units:

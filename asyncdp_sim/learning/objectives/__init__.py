@@ -17,15 +17,14 @@ from asyncdp_sim.learning.objectives.models import (
     LinearObjective,
     Logistic,
     Objective,
+    Quadratic,
     Ridge,
     constants,
 )
-from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
     SoftmaxLoss,
-    SoftmaxObjective,
     SoftmaxRecords,
 )
 

@@ -21,9 +21,7 @@ digit, and is at 2e-5 and 3e-9 after 3,000 evaluations where δ = 0.01. On 60 co
 Newton steps reach slopes of 4e-14 or less in all of these.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -37,37 +35,6 @@ LARGEST_SLOPE = 1e-8
 _AIM = 1e-14
 _ITERATIONS = 200
 _EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True, eq=False)
-class _MeanLoss:
-    """(1/n) Σ φ(θᵀx_j, y_j)."""
-
-    loss: Loss
-    x: Array
-    y: Array
-
-    @cached_property
-    def _sizes(self) -> Array:
-        return np.abs(self.x)
-
-    def value(self, theta: Array) -> float:
-        return float(self.loss.value(self.loss.scores(self.x, theta), self.y).mean())
-
-    def slopes(self, theta: Array) -> Array:
-        return self.loss.slope(self.loss.scores(self.x, theta), self.y)
-
-    def pulled(self, slopes: Array) -> Array:
-        return self.loss.pulled(self.x, slopes) / len(self.y)
-
-    def terms(self, slopes: Array) -> Array:
-        """Return the mean absolute value (p,) of the terms that a gradient sums."""
-        return self.loss.pulled(self._sizes, np.abs(slopes)) / len(self.y)
-
-    def curvatures(self, theta: Array) -> Iterator[Array]:
-        """Yield the second derivative (p, p), then that of a quadratic that lies above."""
-        for curvature in self.loss.curvatures(self.x, self.loss.scores(self.x, theta), self.y):
-            yield curvature / len(self.y)
 
 
 def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
@@ -85,56 +52,88 @@ def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | Non
     theta, reached = np.zeros(loss.numbers(x.shape[1])), np.inf
     for path_loss in loss.path(y):
         with np.errstate(all="ignore"):  # the result is judged, however it was found
-            fit, reached = _descend(_MeanLoss(path_loss, x, y), sigma, bound, theta)
+            fit, reached = _SmoothFitness(path_loss, x, y, sigma, bound).descend(theta)
         theta = fit.theta
     if reached > LARGEST_SLOPE:
         raise unsolved(sigma, reached, LARGEST_SLOPE)
     return fit
 
 
-def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
-    """Return the best point on the way from ``theta``, and its slope relative to its terms."""
-    best, left = np.inf, _PATIENCE
-    best_fit = Fit(theta, mean.slopes(theta))
-    for _ in range(_ITERATIONS):
-        slopes = mean.slopes(theta)
-        gradient = sigma * theta + mean.pulled(slopes)
-        terms = sigma * np.abs(theta) + mean.terms(slopes)
-        reached = _slope(theta, gradient, terms, bound)
-        left = _PATIENCE if reached < best / 2 else left - 1
-        if reached < best:
-            best_fit, best = Fit(theta, slopes), reached
-        if best <= _AIM or (best <= LARGEST_SLOPE / 100 and left <= 0):
-            break
-        ends = []
-        for curvature in mean.curvatures(theta):
-            hessian = curvature + sigma * np.eye(len(theta))
-            direction = _direction(theta, gradient, hessian, bound)
-            ends.append(_search(mean, sigma, bound, theta, gradient, direction))
-            if ends[-1].length > _SHORT:
+@dataclass(frozen=True, eq=False)
+class _SmoothFitness:
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ φ(θᵀx_j, y_j) over a box, and its descent by Newton steps."""
+
+    loss: Loss
+    x: Array
+    y: Array
+    sigma: float
+    bound: float
+
+    def value(self, theta: Array) -> float:
+        mean = float(self.loss.value(self.loss.scores(self.x, theta), self.y).mean())
+        return float(self.sigma / 2 * theta @ theta + mean)
+
+    def descend(self, theta: Array) -> tuple[Fit, float]:
+        """Return the best point on the way from ``theta``, and its slope relative to its terms."""
+        loss, x, y, sigma = self.loss, self.x, self.y, self.sigma
+        sizes, best, left = np.abs(x), np.inf, _PATIENCE
+        best_fit = Fit(theta, loss.slope(loss.scores(x, theta), y))
+        for _ in range(_ITERATIONS):
+            slopes = loss.slope(loss.scores(x, theta), y)
+            gradient = sigma * theta + loss.pulled(x, slopes) / len(y)
+            terms = sigma * np.abs(theta) + loss.pulled(sizes, np.abs(slopes)) / len(y)
+            reached = self._slope(theta, gradient, terms)
+            left = _PATIENCE if reached < best / 2 else left - 1
+            if reached < best:
+                best_fit, best = Fit(theta, slopes), reached
+            if best <= _AIM or (best <= LARGEST_SLOPE / 100 and left <= 0):
                 break
-        theta = min(ends, key=attrgetter("fitness")).theta
-    return best_fit, best
+            ends = []
+            for curvature in loss.curvatures(x, loss.scores(x, theta), y):
+                hessian = curvature / len(y) + sigma * np.eye(len(theta))
+                direction = self._direction(theta, gradient, hessian)
+                ends.append(self._search(theta, gradient, direction))
+                if ends[-1].length > _SHORT:
+                    break
+            theta = min(ends, key=attrgetter("fitness")).theta
+        return best_fit, best
+
+    def _slope(self, theta: Array, gradient: Array, terms: Array) -> float:
+        """Return the largest slope that violates the optimality conditions; 0 at θ*."""
+        bound = self.bound
+        held = ((theta >= bound) & (gradient <= 0)) | ((theta <= -bound) & (gradient >= 0))
+        left = np.where(held, 0.0, np.abs(gradient))
+        return float(np.max(left / np.where(left > 0, terms, 1.0)))
+
+    def _direction(self, theta: Array, gradient: Array, hessian: Array) -> Array:
+        """Return Newton's direction in the free coordinates, steepest descent in the others."""
+        bound, steep = self.bound, gradient / np.diag(hessian)
+        away = float(np.max(np.abs(theta - np.clip(theta - steep, -bound, bound))))
+        near = min(1e-3 * bound, away)
+        held = (theta >= bound - near) & (gradient < 0) | (theta <= near - bound) & (gradient > 0)
+        free, direction = np.flatnonzero(~held), -steep
+        if len(free) > 0:
+            direction[free] = -solve(hessian[np.ix_(free, free)], gradient[free])
+        return direction
+
+    def _search(self, theta: Array, gradient: Array, direction: Array) -> "_End":
+        """Return the first of ever shorter projected steps that lowers f enough."""
+        before, length = self.value(theta), 1.0
+        while length > _EPS:
+            trial = np.clip(theta + length * direction, -self.bound, self.bound)
+            after = self.value(trial)
+            if after <= before + 1e-4 * float(gradient @ (trial - theta)) + 8 * _EPS * before:
+                return _End(trial, length, after)
+            length /= 2
+        return _End(theta, 0.0, before)
 
 
-def _slope(theta: Array, gradient: Array, terms: Array, bound: float) -> float:
-    """Return the largest slope that violates the optimality conditions; 0 at θ*."""
-    held = ((theta >= bound) & (gradient <= 0)) | ((theta <= -bound) & (gradient >= 0))
-    left = np.where(held, 0.0, np.abs(gradient))
-    return float(np.max(left / np.where(left > 0, terms, 1.0)))
+class _End(NamedTuple):
+    """The end of a line search: the point, the fraction of the step, and f there."""
 
-
-def _direction(theta: Array, gradient: Array, hessian: Array, bound: float) -> Array:
-    """Return Newton's direction in the free coordinates, steepest descent in the others."""
-    diagonal = np.diag(hessian)
-    steep = gradient / diagonal
-    near = min(1e-3 * bound, float(np.max(np.abs(theta - np.clip(theta - steep, -bound, bound)))))
-    held = (theta >= bound - near) & (gradient < 0) | (theta <= near - bound) & (gradient > 0)
-    free = np.flatnonzero(~held)
-    direction = -steep
-    if len(free) > 0:
-        direction[free] = -solve(hessian[np.ix_(free, free)], gradient[free])
-    return direction
+    theta: Array
+    length: float
+    fitness: float
 
 
 def solve(matrix: Array, right: Array) -> Array:
@@ -144,37 +143,6 @@ def solve(matrix: Array, right: Array) -> Array:
         return np.asarray(scale * np.linalg.solve(matrix * scale * scale[:, None], scale * right))
     except np.linalg.LinAlgError:
         return np.full_like(right, np.nan)
-
-
-def _search(
-    mean: _MeanLoss,
-    sigma: float,
-    bound: float,
-    theta: Array,
-    gradient: Array,
-    direction: Array,
-) -> "_End":
-    """Return the first of ever shorter projected steps that lowers f enough."""
-
-    def fitness(point: Array) -> float:
-        return float(sigma / 2 * point @ point + mean.value(point))
-
-    before, length = fitness(theta), 1.0
-    while length > _EPS:
-        trial = np.clip(theta + length * direction, -bound, bound)
-        after = fitness(trial)
-        if after <= before + 1e-4 * float(gradient @ (trial - theta)) + 8 * _EPS * before:
-            return _End(trial, length, after)
-        length /= 2
-    return _End(theta, 0.0, before)
-
-
-class _End(NamedTuple):
-    """The end of a line search: the point, the fraction of the step, and f there."""
-
-    theta: Array
-    length: float
-    fitness: float
 
 
 _SHORT = 0.1

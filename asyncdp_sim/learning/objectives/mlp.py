@@ -31,8 +31,8 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, trait
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
-from asyncdp_sim.learning.objectives.models import JudgedRows, ModelKind, Objective
-from asyncdp_sim.learning.objectives.records import Norm, Records, StackedRecords, stacks
+from asyncdp_sim.learning.objectives.models import ModelKind, RowsObjective
+from asyncdp_sim.learning.objectives.records import Norm, StackedRecords, stacks
 
 
 @dataclass(frozen=True)
@@ -250,31 +250,19 @@ _SEED = 1
 _BLOCK = 4096
 
 
-def best_of(
-    net: Perceptron, x: Array, y: Array, loss: Loss, sigma: float, theta_max: float | None
-) -> Array:
-    """Return the best local minimum in Θ, of several, of (σ/2)‖θ‖² + (1/n) Σ φ(z(x_j; θ), y_j).
+def best_of(objective: "PerceptronObjective") -> Array:
+    """Return the best local minimum in Θ, of several, of an objective.
 
     From each of 8 starts, v ~ N(0, 1/(d + 1)) for the hidden units and N(0, 1/(H + 1)) for the
     output (seed 1, stream ``("mlp", "start", j)``), f descends for 300 evaluations; the lowest, or
     0 where that is lower still, is followed to its end.
-
-    Parameters
-    ----------
-    net : Perceptron
-    x : array (n, d + 1)
-        Rows (x, 1).
-    y : array (n,)
-    loss, sigma, theta_max
-        As in :class:`~asyncdp_sim.learning.objectives.PerceptronObjective`.
 
     Raises
     ------
     DataError
         If the slope that remains is above :data:`PROMISED`.
     """
-    fitness = _Scaled(net, x, y, loss, sigma, theta_max)
-    streams = Streams(_SEED)
+    fitness, net, streams = _Scaled(objective), objective.rows.net, Streams(_SEED)
     trials = [np.zeros(net.numbers)]
     for number in range(1, _STARTS + 1):
         drawn = streams.generator("mlp", "start", number).standard_normal(net.numbers)
@@ -288,24 +276,19 @@ def best_of(
         best = fitness.descend(best, _EVALUATIONS)
     reached = fitness.remaining_slope(best)
     if not reached <= PROMISED:
-        raise unsolved(sigma, reached, PROMISED)
+        raise unsolved(objective.sigma, reached, PROMISED)
     return fitness.theta(best)
 
 
 class _Scaled:
     """f(sv)/f(0) and its slope, on the box of v."""
 
-    def __init__(
-        self,
-        net: Perceptron,
-        x: Array,
-        y: Array,
-        loss: Loss,
-        sigma: float,
-        theta_max: float | None,
-    ) -> None:
-        self._net, self._x, self._y, self._loss, self._sigma = net, x, y, loss, sigma
-        self._bound = np.inf if theta_max is None else theta_max
+    def __init__(self, objective: "PerceptronObjective") -> None:
+        rows, net = objective.rows, objective.rows.net
+        x, y = np.asfortranarray(np.concatenate(rows.features)), np.concatenate(rows.targets)
+        self._net, self._x, self._y, self._loss = net, x, y, rows.loss
+        self._sigma = objective.sigma
+        self._bound = np.inf if objective.theta_max is None else objective.theta_max
         inputs, target = np.sqrt((x * x).mean(axis=0)), np.sqrt((y * y).mean())
         self._scale = np.full(net.numbers, target if target > 0 else 1.0)
         units, _, _ = net.parts(self._scale)  # a view, through which the scales of W₁ are set
@@ -355,40 +338,16 @@ class _Scaled:
         return value, self._sigma * theta + slopes / len(self._y)
 
 
-@dataclass(frozen=True, eq=False)
-class PerceptronObjective(JudgedRows):
-    """A sum of owners' mean losses and a regulariser.
+class PerceptronObjective(RowsObjective):
+    """A sum of owners' mean losses and a regulariser; f is not convex."""
 
-    Attributes
-    ----------
-    net : Perceptron
-    features : sequence of array (n_i, d + 1)
-        Rows (x, 1), best in Fortran order.
-    targets : sequence of array (n_i,)
-    loss : Loss
-        φ.
-    sigma : float
-        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖²; f is not convex.
-    theta_max : float or None
-        Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
-    """
+    rows: PerceptronRecords
+    smoothness = None  # no bound of the second derivative is claimed
 
-    net: Perceptron
-    features: Sequence[Array]
-    targets: Sequence[Array]
-    loss: Loss
-    sigma: float
-    theta_max: float | None
-
-    @property
+    @cached_property
     def n_features(self) -> int:
         """p, the coordinates of θ."""
-        return self.net.numbers
-
-    @property
-    def smoothness(self) -> None:
-        """None: no bound of the second derivative is claimed."""
-        return
+        return self.rows.net.numbers
 
     @cached_property
     def optimum(self) -> Array:
@@ -403,28 +362,21 @@ class PerceptronObjective(JudgedRows):
         DataError
             If ∇f is not found to vanish there, or to point out of Θ.
         """
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        return best_of(self.net, np.asfortranarray(x), y, self.loss, self.sigma, self.theta_max)
+        return best_of(self)
 
     @cached_property
     def least(self) -> float:
-        """f(θ*) > 0.
-
-        Raises
-        ------
-        DataError
-            If it is not positive, so that the relative fitness is undefined.
-        """
+        """f(θ*) > 0."""
         return positive(float(self.fitness(self.optimum)))
 
     def fitness(self, theta: Array) -> Array:
         """Return f(θ) for points of shape (…, p), each a matrix product of its own."""
-        points = theta.reshape(-1, self.n_features)
+        net, points = self.rows.net, theta.reshape(-1, self.n_features)
         total = np.zeros(len(points))
-        for x, y in zip(self.features, self.targets, strict=True):
-            for stack in stacks(len(points), self.net.hidden * len(y)):
-                z = self.net.outputs(x, points[stack], self.net.active(x, points[stack]))
-                total[stack] += self.loss.value(z, y).sum(axis=-1)
+        for x, y in zip(self.rows.features, self.rows.targets, strict=True):
+            for stack in stacks(len(points), net.hidden * len(y)):
+                z = net.outputs(x, points[stack], net.active(x, points[stack]))
+                total[stack] += self.rows.loss.value(z, y).sum(axis=-1)
         fitness = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()
         return np.asarray(fitness.reshape(theta.shape[:-1]))
 
@@ -435,14 +387,6 @@ class PerceptronObjective(JudgedRows):
         error is some 1e-16 f(θ*).
         """
         return self.fitness(theta) - self.least
-
-    @cached_property
-    def _unclipped(self) -> PerceptronRecords:
-        return PerceptronRecords(self.net, self.features, self.targets, self.loss)
-
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
-        return self._unclipped.gradient(owners, points)
 
 
 class MLP(ModelKind):
@@ -480,14 +424,14 @@ class MLP(ModelKind):
         return net.outputs(rows, theta, net.active(rows, theta))
 
     @override
-    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
-        net = self._net(features)
-        return PerceptronObjective(net, features, targets, self.phi, self.sigma, self.theta_max)
+    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> PerceptronObjective:
+        rows = self.records(features, targets, None, "l1")
+        return PerceptronObjective(rows, self.sigma, self.theta_max)
 
     @override
     def records(
         self, features: Sequence[Array], targets: Sequence[Array], clip: float | None, norm: Norm
-    ) -> Records:
+    ) -> PerceptronRecords:
         return PerceptronRecords(self._net(features), features, targets, self.phi, clip, norm)
 
     def _net(self, features: Sequence[Array]) -> Perceptron:

@@ -1,5 +1,10 @@
 """Models as scenarios name them, the fitness that is minimised, and linear models.
 
+Linear regression is known by its second moments, exact, and without touching records:
+f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} (y − θᵀx)² = θᵀHθ − 2bᵀθ + c, with
+C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i, H = Σ (n_i/n) C_i + (σ/2) I, b = Σ (n_i/n) r_i
+(Async, equation (2), with the ridge loss of its experiments).
+
 f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} φ(θᵀx, y) for a linear model of any convex loss. With s_j the
 subgradients at θ* for which σθ* + (1/n) Σ s_j x_j = 0 (in Θ's interior), and δ = θ − θ*,
 
@@ -8,11 +13,11 @@ f(θ) − f(θ*) = (σ/2)‖δ‖² + (1/n) Σ_j [φ(z_j* + δᵀx_j) − φ(z_j
 a sum of terms none of which is negative, so that nothing cancels close to θ*.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -24,26 +29,61 @@ from asyncdp_sim.core.specification import Positive, Variant
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.objectives.losses import SQUARED, Fit, Hinge, LogisticLoss, Loss, positive
 from asyncdp_sim.learning.objectives.minimisers import minimum
-from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records, stacks
 
 
-class JudgedRows:
-    """The rows that define f and θ*; a base of frozen dataclasses that hold them.
+class Objective(ABC):
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}.
 
     Attributes
     ----------
-    features : sequence of array (n_i, ·)
-    targets : sequence of array (n_i,)
+    sigma : float
+        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+    theta_max : float or None
+        None is the whole space.
+    records : array of int (N,)
+        n_i.
     """
 
-    features: Sequence[Array]
-    targets: Sequence[Array]
+    sigma: float
+    theta_max: float | None
+    records: Ints
 
-    @cached_property
-    def records(self) -> Ints:
-        """n_i, shape (N,)."""
-        return np.array([len(y) for y in self.targets], dtype=np.int64)
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float | None:
+        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
+
+    @property
+    @abstractmethod
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
+
+    @property
+    @abstractmethod
+    def least(self) -> float:
+        """f(θ*) > 0.
+
+        Raises
+        ------
+        DataError
+            If it is not positive, so that the relative fitness is undefined.
+        """
+
+    @property
+    def second_moments(self) -> "Quadratic | None":
+        """The same f by the second moments of the training rows; None if it is not quadratic."""
+        return None
+
+    @property
+    def judge(self) -> "Quadratic | None":
+        """The second moments of f and θ*, if of more rows than the owners'; else None."""
+        return None
 
     @cached_property
     def weights(self) -> Array:
@@ -53,71 +93,198 @@ class JudgedRows:
     @property
     def n_owners(self) -> int:
         """N."""
-        return len(self.targets)
+        return len(self.records)
 
-    @property
-    def second_moments(self) -> None:
-        """None: second moments do not determine f."""
-        return
-
-    @property
-    def judge(self) -> None:
-        """None: f and θ* are those of the owners' rows."""
-        return
-
-
-class Objective(Protocol):
-    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}."""
-
-    @property
-    def sigma(self) -> float:
-        """σ > 0."""
-
-    @property
-    def theta_max(self) -> float | None:
-        """θ_max; None is the whole space."""
-
-    @property
-    def records(self) -> Ints:
-        """n_i, shape (N,)."""
-
-    @property
-    def weights(self) -> Array:
-        """n_i/n, shape (N,)."""
-
-    @property
-    def n_owners(self) -> int:
-        """N."""
-
-    @property
-    def n_features(self) -> int:
-        """p, the coordinates of θ."""
-
-    @property
-    def smoothness(self) -> float | None:
-        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
-
-    @property
-    def optimum(self) -> Array:
-        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
-
-    @property
-    def least(self) -> float:
-        """f(θ*) > 0."""
-
-    @property
-    def second_moments(self) -> Quadratic | None:
-        """The same f by the second moments of the training rows; None if it is not quadratic."""
-
-    @property
-    def judge(self) -> Quadratic | None:
-        """The second moments of f and θ*, if of more rows than the owners'; else None."""
-
+    @abstractmethod
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p); no point's bits depend on the others."""
 
+    def fitness(self, theta: Array) -> Array:
+        """Return f(θ) for points of shape (…, p)."""
+        return self.least + self.excess(theta)
+
+    @abstractmethod
     def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean record gradient, one owner (from 0) and point per row."""
+        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic(Objective):
+    """A sum of owners' mean squared errors and a regulariser, known by its second moments.
+
+    Attributes
+    ----------
+    gram : array (N, p, p)
+        C_i, symmetric.
+    moment : array (N, p)
+        r_i.
+    energy : array (N,)
+        Mean of y² over owner i's records.
+    records : array of int (N,)
+        n_i.
+    sigma : float
+        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+    theta_max : float or None
+        Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
+    """
+
+    gram: Array
+    moment: Array
+    energy: Array
+    records: Ints
+    sigma: float
+    theta_max: float | None
+
+    @classmethod
+    def from_records(
+        cls,
+        features: Sequence[Array],
+        targets: Sequence[Array],
+        sigma: float,
+        theta_max: float | None,
+    ) -> "Quadratic":
+        """Return f from every owner's records, X_i of shape (n_i, p) and y_i of shape (n_i,)."""
+        pairs = list(zip(features, targets, strict=True))
+        return cls(
+            gram=np.stack([x.T @ x / len(y) for x, y in pairs]),
+            moment=np.stack([x.T @ y / len(y) for x, y in pairs]),
+            energy=np.array([y @ y / len(y) for _, y in pairs]),
+            records=np.array([len(y) for _, y in pairs], dtype=np.int64),
+            sigma=sigma,
+            theta_max=theta_max,
+        )
+
+    def of_owner(self, owner: int) -> "Quadratic":
+        """Return f over one owner's records alone; ``owner`` counts from 0."""
+        row = slice(owner, owner + 1)
+        return replace(
+            self,
+            gram=self.gram[row],
+            moment=self.moment[row],
+            energy=self.energy[row],
+            records=self.records[row],
+        )
+
+    @property
+    def second_moments(self) -> "Quadratic":
+        """The objective itself."""
+        return self
+
+    @cached_property
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+        return int(self.moment.shape[1])
+
+    @cached_property
+    def hessian(self) -> Array:
+        """H, half the second derivative of f, shape (p, p)."""
+        ridge = self.sigma / 2 * np.eye(self.n_features)
+        return np.asarray(np.einsum("i,ijk->jk", self.weights, self.gram) + ridge)
+
+    @cached_property
+    def linear(self) -> Array:
+        """b, shape (p,)."""
+        return np.asarray(np.einsum("i,ij->j", self.weights, self.moment))
+
+    @cached_property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of the second derivative of f, 2 λ_max(H)."""
+        return 2 * float(np.linalg.eigvalsh(self.hessian)[-1])
+
+    @cached_property
+    def free_optimum(self) -> Array:
+        """Argmin of f over the whole space, shape (p,)."""
+        return solved(self.hessian, self.linear, self.sigma / 2)
+
+    @property
+    def interior(self) -> bool:
+        """Whether the free optimum lies in Θ, so that the slope at θ* is zero."""
+        return self.theta_max is None or bool(np.max(np.abs(self.free_optimum)) <= self.theta_max)
+
+    @cached_property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,)."""
+        bound = self.theta_max
+        if bound is None or self.interior:
+            return self.free_optimum
+        from scipy.optimize import lsq_linear  # only where the box is active: a slow import
+
+        root = _root(self.hessian, self.sigma / 2)
+        right = solved(root, self.linear, (self.sigma / 2) ** 0.5)
+        fit = lsq_linear(root.T, right, (-bound, bound), tol=1e-14)
+        return np.asarray(fit.x)
+
+    @cached_property
+    def least(self) -> float:
+        """f(θ*) > 0."""
+        theta = self.optimum
+        constant = float(self.weights @ self.energy)
+        least = float(theta @ self.hessian @ theta - 2 * self.linear @ theta + constant)
+        # The regulariser alone has this much, whatever cancels among records of very large numbers.
+        return positive(max(least, float(self.sigma / 2 * theta @ theta)))
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
+
+        Each point is one matrix product of its own, so that a point's bits do not depend on how
+        many are asked for.
+        """
+        step = theta - self.optimum
+        curved = np.matmul(step[..., None, :], self.hessian)[..., 0, :]
+        slope = 2 * (self.hessian @ self.optimum - self.linear)
+        first = 0.0 if self.interior else np.einsum("...j,j->...", step, slope)
+        return np.asarray(np.einsum("...j,...j->...", curved, step) + first)
+
+    def relative_fitness(self, theta: Array) -> Array:
+        """Return ψ(θ) = f(θ)/f(θ*) − 1 ≥ 0 for points of shape (…, p)."""
+        return self.excess(theta) / self.least
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient 2(C_i θ − r_i), one owner and point per row.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+            Where each row's gradient is taken.
+        """
+        if self.n_features > FIXED:
+            product = np.stack([self.gram[i] @ x for i, x in zip(owners, points, strict=True)])
+        else:
+            product = np.einsum("rjk,rj->rk", self.gram.take(owners, axis=0), points)
+        product -= self.moment.take(owners, axis=0)
+        product *= 2
+        return product
+
+
+def solved(matrix: Array, right: Array, least: float) -> Array:
+    """Solve a system whose singular values are at least ``least`` in exact arithmetic.
+
+    Columns of very large numbers next to small ones make a matrix singular in floating point. Its
+    small singular values are then raised to ``least``.
+    """
+    try:
+        solution = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+        if np.isfinite(solution).all():
+            return solution
+    except np.linalg.LinAlgError:
+        pass
+    left, singular, rightmost = np.linalg.svd(matrix)
+    return np.asarray(rightmost.T @ ((left.T @ right) / np.maximum(singular, least)))
+
+
+def _root(matrix: Array, least: float) -> Array:
+    """Return R with R Rᵀ = ``matrix``, whose eigenvalues are at least ``least``, up to rounding."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, least)))
+
+
+FIXED = 64
+"""Up to this p, gathered matrices beat a loop over replicates."""
 
 
 @dataclass(frozen=True)
@@ -156,48 +323,50 @@ def constants(objective: Objective, records: Records) -> Constants:
     return Constants(objective.sigma, objective.smoothness, records.gradient_bound(bound), xi_g)
 
 
-@dataclass(frozen=True, eq=False)
-class LinearObjective(JudgedRows):
-    """f of a linear model: the mean loss over all owners' records, and a regulariser.
+class RowsObjective(Objective):
+    """The mean loss over all owners' records, and a regulariser.
 
-    Attributes
+    Parameters
     ----------
-    features : sequence of array (n_i, p)
-        Rows that θ multiplies, fastest in Fortran order.
-    targets : sequence of array (n_i,)
-    loss : Loss
-        φ.
+    rows : Records
+        Unclipped.
     sigma : float
-        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+        σ > 0.
     theta_max : float or None
         Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
     """
 
-    features: Sequence[Array]
-    targets: Sequence[Array]
-    loss: Loss
-    sigma: float
-    theta_max: float | None
+    def __init__(self, rows: Records, sigma: float, theta_max: float | None) -> None:
+        self.rows, self.sigma, self.theta_max = rows, sigma, theta_max
+        self.records = rows.counts
 
-    @property
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
+        return self.rows.gradient(owners, points)
+
+
+class LinearObjective(RowsObjective):
+    """f of a model of one score, or of several, each linear in θ."""
+
+    @cached_property
     def n_features(self) -> int:
         """p, the coordinates of θ."""
-        return self.loss.numbers(int(self.features[0].shape[1]))
+        return self.rows.loss.numbers(int(self.rows.features[0].shape[1]))
 
     @cached_property
     def smoothness(self) -> float | None:
         """σ + sup φ'' λ_max(XᵀX/n), which bounds the second derivative of f."""
-        if self.loss.curvature is None:
+        if self.rows.loss.curvature is None:
             return None
-        gram = sum(x.T @ x for x in self.features) / int(self.records.sum())
-        return self.sigma + self.loss.curvature * float(np.linalg.eigvalsh(gram)[-1])
+        gram = sum(x.T @ x for x in self.rows.features) / int(self.records.sum())
+        return self.sigma + self.rows.loss.curvature * float(np.linalg.eigvalsh(gram)[-1])
 
     @cached_property
     def _fit(self) -> Fit:
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        return minimum(self.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
+        x, y = np.concatenate(self.rows.features), np.concatenate(self.rows.targets)
+        return minimum(self.rows.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
 
-    @property
+    @cached_property
     def optimum(self) -> Array:
         """θ* = argmin of f over Θ, shape (p,)."""
         return self._fit.theta
@@ -207,16 +376,15 @@ class LinearObjective(JudgedRows):
         """Predictions and subgradients at θ*, owner by owner."""
         slopes = np.split(self._fit.slopes, np.cumsum(self.records)[:-1])
         return [
-            (self.loss.scores(x, self.optimum), s)
-            for x, s in zip(self.features, slopes, strict=True)
+            (self.rows.loss.scores(x, self.optimum), s)
+            for x, s in zip(self.rows.features, slopes, strict=True)
         ]
 
     @cached_property
     def _pull(self) -> Array:
         """∇f(θ*) where θ* lies on Θ's boundary; zero in all other coordinates."""
-        mean = sum(
-            self.loss.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True)
-        )
+        slopes = zip(self.rows.features, self._met, strict=True)
+        mean = sum(self.rows.loss.pulled(x, s) for x, (_, s) in slopes)
         gradient = self.sigma * self.optimum + mean / int(self.records.sum())
         bound = np.inf if self.theta_max is None else self.theta_max
         inwards = np.where(self.optimum > 0, np.minimum(gradient, 0), np.maximum(gradient, 0))
@@ -224,17 +392,12 @@ class LinearObjective(JudgedRows):
 
     @cached_property
     def least(self) -> float:
-        """f(θ*) > 0.
-
-        Raises
-        ------
-        DataError
-            If it is not positive, so that the relative fitness is undefined.
-        """
-        losses = [
-            self.loss.value(z, y).sum() for (z, _), y in zip(self._met, self.targets, strict=True)
-        ]
-        theta = self.optimum
+        """f(θ*) > 0."""
+        predictions = zip(self._met, self.rows.targets, strict=True)
+        losses, theta = (
+            [self.rows.loss.value(z, y).sum() for (z, _), y in predictions],
+            self.optimum,
+        )
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
     def excess(self, theta: Array) -> Array:
@@ -245,26 +408,14 @@ class LinearObjective(JudgedRows):
         """
         steps = theta.reshape(-1, self.n_features) - self.optimum
         total = np.zeros(len(steps))
-        for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
+        for x, y, (z, slope) in zip(self.rows.features, self.rows.targets, self._met, strict=True):
             for stack in stacks(len(steps), z.size):
-                moved = self.loss.scores(x, steps[stack])
-                total[stack] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
+                moved = self.rows.loss.scores(x, steps[stack])
+                total[stack] += self.rows.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
         square = np.array([float(step @ step) for step in steps])
         pull = np.array([float(self._pull @ step) for step in steps])
         excess = self.sigma / 2 * square + total / float(self.records.sum()) + pull
         return np.asarray(excess.reshape(theta.shape[:-1]))
-
-    def fitness(self, theta: Array) -> Array:
-        """Return f(θ) for points of shape (…, p)."""
-        return self.least + self.excess(theta)
-
-    @cached_property
-    def _unclipped(self) -> Records:
-        return LinearRecords(self.features, self.targets, loss=self.loss)
-
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
-        return self._unclipped.gradient(owners, points)
 
 
 class ModelKind(Variant):
@@ -330,9 +481,10 @@ class ModelKind(Variant):
     def numbers(self, features: int) -> int:
         """Return p, the coordinates of a model of this number of features."""
 
-    @abstractmethod
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
         """Return f over the owners' records, ``features`` being rows of :meth:`design`."""
+        rows = self.records(features, targets, None, "l1")
+        return LinearObjective(rows, self.sigma, self.theta_max)
 
     @abstractmethod
     def records(
@@ -407,10 +559,6 @@ class LinearKind(ModelKind):
     @override
     def numbers(self, features: int) -> int:
         return self.phi.numbers(features + int(self.augmented))
-
-    @override
-    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
-        return LinearObjective(features, targets, self.phi, self.sigma, self.theta_max)
 
     @override
     def records(

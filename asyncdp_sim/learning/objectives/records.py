@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -34,21 +34,36 @@ def stacks(models: int, numbers: int) -> Iterator[slice]:
     return (slice(first, first + together) for first in range(0, models, together))
 
 
-class Records(Protocol):
-    """The owners' records: their gradients clipped, sampled, and measured."""
+class Records(ABC):
+    """The owners' records: their gradients clipped, sampled, and measured.
 
-    @property
-    def features(self) -> Sequence[Array]:
-        """Rows of the model's design, owner by owner."""
+    Those of this package are frozen dataclasses.
 
-    @property
-    def targets(self) -> Sequence[Array]:
-        """Targets, owner by owner."""
+    Attributes
+    ----------
+    features : sequence of array (n_i, ·)
+        Rows of the model's design, owner by owner.
+    targets : sequence of array (n_i,)
+    loss : Loss
+        φ.
+    norm : str
+        The norm of ``clip`` and of measured gradients.
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    loss: Loss
+    norm: Norm
+    clip: float | None
 
     @property
     def linear(self) -> "LinearRecords | None":
         """These records, if gradients are multiples of their rows; else None."""
+        return None
 
+    @abstractmethod
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
 
@@ -56,41 +71,33 @@ class Records(Protocol):
         radius (L2) around one of the centres (q, p).
         """
 
+    @abstractmethod
     def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
         """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
 
         The bits of each do not depend on how many there are.
         """
 
+    @abstractmethod
     def gradient(self, owners: Ints, points: Array) -> Array:
         """Return owner i's mean (clipped) record gradient, one owner and point per row."""
 
+    @abstractmethod
     def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
 
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+
+    @abstractmethod
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
-
-    def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
-        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
-
-
-class MeasuredRows(ABC):
-    """Records of this package: a base of frozen dataclasses that hold the rows of the design.
-
-    Attributes
-    ----------
-    features : sequence of array (n_i, ·)
-    targets : sequence of array (n_i,)
-    norm : str
-    clip : float or None
-        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
-    """
-
-    features: Sequence[Array]
-    targets: Sequence[Array]
-    norm: Norm
-    clip: float | None
 
     @cached_property
     def counts(self) -> Ints:
@@ -118,7 +125,7 @@ class MeasuredRows(ABC):
         """
 
     def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
-        """Return the sum of the (clipped) gradients of included records, divided by q n_i.
+        """Return Σ ∇ℓ/(q n_i), clipped, over the records that are included.
 
         Parameters
         ----------
@@ -140,16 +147,11 @@ class MeasuredRows(ABC):
         return gradients
 
 
-class StackedRecords(MeasuredRows):
+class StackedRecords(Records):
     """Records whose gradients are no multiples of their rows; a base of frozen dataclasses.
 
     Models are computed in stacks that stay in the cache.
     """
-
-    @property
-    def linear(self) -> None:
-        """None: a gradient is no multiple of its row."""
-        return
 
     @property
     @abstractmethod
@@ -161,10 +163,6 @@ class StackedRecords(MeasuredRows):
         self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
     ) -> Array:
         """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
-
-    @abstractmethod
-    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), one record and point per row; see :class:`Records`."""
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
@@ -200,16 +198,7 @@ class StackedRecords(MeasuredRows):
         return means
 
     def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, b)
-            In [0, 1): b records each, drawn with replacement.
-        """
+        """Return mean gradients over sampled records; see :class:`Records`."""
         means = np.empty(points.shape)
         for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
             chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
@@ -241,20 +230,15 @@ _SAFE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRecords(MeasuredRows):
+class LinearRecords(Records):
     """Owners' records of a linear model.
 
     Attributes
     ----------
     features : sequence of array (n_i, p)
         Fastest in Fortran order, since a gradient reads columns.
-    targets : sequence of array (n_i,)
-    clip : float or None
-        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
-    norm : str
-        The norm of ``clip`` and of measured gradients.
-    loss : Loss
-        φ.
+    targets, clip, norm, loss
+        See :class:`Records`.
     """
 
     features: Sequence[Array]
@@ -403,16 +387,7 @@ class LinearRecords(MeasuredRows):
         return np.asarray(x.T @ slope)
 
     def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, b)
-            In [0, 1): b records each, drawn with replacement.
-        """
+        """Return mean gradients over sampled records; see :class:`Records`."""
         rows = []
         for owner, point, draws in zip(owners, points, uniforms, strict=True):
             features, targets = self.features[owner], self.targets[owner]
@@ -423,7 +398,7 @@ class LinearRecords(MeasuredRows):
         return np.stack(rows)
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Records`.
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`.
 
         |θᵀx − cᵀx| ≤ r‖x‖₂, and φ' rises with z, so that |φ'| is largest at an end of the interval
         of z (and never beyond its supremum).

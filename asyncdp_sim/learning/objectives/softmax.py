@@ -8,7 +8,6 @@ most ½‖Δz‖₂ in L2, and in L1 by E|Δz − EΔz| ≤ ‖Δz‖₂/√2.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 from typing import Annotated, ClassVar, Literal
 
@@ -19,7 +18,7 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.learning.objectives.losses import Loss
-from asyncdp_sim.learning.objectives.models import LinearKind, LinearObjective, log_odds
+from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
 from asyncdp_sim.learning.objectives.records import Norm, StackedRecords
 
 
@@ -144,17 +143,6 @@ def _beyond_linear(d: Array) -> Array:
     return np.where(np.abs(d) < _FEW, few, np.expm1(d) - d)
 
 
-class SoftmaxObjective(LinearObjective):
-    """f of a model of several scores: the mean loss over all records, and a regulariser."""
-
-    loss: SoftmaxLoss
-
-    @cached_property
-    @override
-    def _unclipped(self) -> "SoftmaxRecords":
-        return SoftmaxRecords(self.features, self.targets, self.loss)
-
-
 @dataclass(frozen=True, eq=False)
 class SoftmaxRecords(StackedRecords):
     """Owners' records; ∇ℓ = s xᵀ.
@@ -247,10 +235,6 @@ class Softmax(LinearKind):
     @override
     def guess(self, targets: Array) -> Array:
         return log_odds(targets, self.labels)
-
-    @override
-    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> SoftmaxObjective:
-        return SoftmaxObjective(features, targets, self.phi, self.sigma, self.theta_max)
 
     @override
     def records(

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
@@ -45,7 +44,8 @@ class ByLosses:
     own : Pure
         The mechanism's own accountant: K_i, the owners' ε_i, and the sum of the answers' ε.
     kind : callable
-        Returns the pair that dominates an answer of a charge.
+        Returns the pair that dominates an answer of a charge: an ε, or μ = 1/z of Gaussian answers
+        over samples.
     delta : float
         δ in (0, 1).
     sharers : int
@@ -93,15 +93,6 @@ class ByLosses:
         louder = self.charges * self.own.times(factor)
         epsilons = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
         return float(np.sort(list(epsilons))[-owners:].sum())
-
-    def quieter(self, factor: Array) -> Array:
-        """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
-        return ByLosses.whole(self, self.charges * self.own.times(factor))
-
-    def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers that cost so much each, shape (N,)."""
-        counts = self.answers.tolist()
-        return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
 
     def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits after ``released`` answers of each owner, shape (..., N)."""
@@ -161,17 +152,6 @@ def _epsilon(parts: Parts, delta: float, step: float) -> float:
 @lru_cache(maxsize=2**16)
 def _told(parts: Parts, delta: float, step: float) -> tuple[float, float]:
     return of_losses(together(parts, delta, step, tilted=False))
-
-
-@dataclass(frozen=True, eq=False)
-class SampledGaussian(ByLosses):
-    """Gaussian answers over samples; their charge is μ = 1/z, not an ε."""
-
-    @override
-    def whole(self, charges: Array) -> Array:
-        """Return ε(δ) of K_i answers that are each (ε₀, δ)-private, shape (N,)."""
-        epsilons = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
-        return super().whole(np.array(epsilons))
 
 
 POINTS = 41
@@ -293,13 +273,13 @@ class AccountingKind(Variant):
     def describe(self, accountant: Accountant) -> str:
         """Return the line that ``check`` prints."""
         accountant, _ = gradients_of(accountant)
-        if isinstance(accountant, SampledGaussian):
+        if not isinstance(accountant, ByLosses):
+            return f"accountant {self.kind}: Gaussian noise has an exact curve, which is kept"
+        if accountant.kind(1.0).pure == inf:
             return (
                 f"accountant {self.kind}: Gaussian noise on sums over samples, of multiplier "
                 f"{extent(1 / accountant.charges)}"
             )
-        if not isinstance(accountant, ByLosses):
-            return f"accountant {self.kind}: Gaussian noise has an exact curve, which is kept"
         summed = accountant.charges * accountant.answers
         gain = (
             extent(summed / accountant.epsilon) if np.isfinite(summed).all() else "infinitely many"

@@ -72,12 +72,6 @@ class Accountant(Protocol):
         the sensitivity that the noise was scaled for.
         """
 
-    def quieter(self, factor: Array) -> Array:
-        """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
-
-    def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers that each cost ε₀ = ``charges`` (N,), shape (N,)."""
-
     def attacker(self, released: Ints) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
 
@@ -118,14 +112,6 @@ class Pure:
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest spent ε, each scaled by ``factor``."""
         return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())
-
-    def quieter(self, factor: Array) -> Array:
-        """Return the total times ``factor``."""
-        return self.total * factor
-
-    def whole(self, charges: Array) -> Array:
-        """Return K_i times the charge."""
-        return self.answers * charges
 
     def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits from the ε of ``released`` pure answers."""
@@ -168,17 +154,6 @@ class Gaussian:
         """Return ε(δ) of the sum of the κ largest ρ, times ``factor``² each."""
         rho = np.sort(self.zcdp(released) * np.square(factor))[-owners:].sum()
         return float(self._epsilon(rho[None])[0])
-
-    def quieter(self, factor: Array) -> Array:
-        """Return ε(δ) of all answers, their ρ times ``factor``²; infinite for exact ones."""
-        rho = self.zcdp(self.answers)
-        return self._epsilon(np.where(np.isinf(rho), np.inf, rho * np.square(factor)))
-
-    def whole(self, charges: Array) -> Array:
-        """Return ε(δ) of K_i answers whose multiplier is that of (ε₀, δ)."""
-        multipliers = np.array([gaussian_multiplier(e, self.delta) for e in charges.tolist()])
-        with np.errstate(divide="ignore"):
-            return self._epsilon(self.answers / (2 * np.square(multipliers)))
 
     def attacker(self, released: Ints) -> Attacker:
         """Return what N(0, 1) against N(√m/z, 1) allows."""
@@ -354,11 +329,6 @@ class SampledPure(Pure):
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(charges), 1.0, np.array(louder) / charges)
 
-    @override
-    def quieter(self, factor: Array) -> Array:
-        """Return ε of K_i answers whose noise is 1/``factor`` as large."""
-        return self.total * self.times(factor)
-
 
 @dataclass(frozen=True, eq=False)
 class Converted:
@@ -386,8 +356,6 @@ class Converted:
     epsilon = property(attrgetter("single.epsilon"))
     delta = property(attrgetter("single.delta"))
     multiplier = property(attrgetter("single.multiplier"))
-    quieter = property(attrgetter("single.quieter"))
-    whole = property(attrgetter("single.whole"))
 
     def equal(self, released: Ints) -> npt.NDArray[Any]:
         """Return how many reference answers, perhaps no integer, cost as much, (..., N)."""

@@ -16,12 +16,14 @@ from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
+    NUMBER_BYTES,
     AnswerNoise,
+    GaussianShares,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,
+    shared,
 )
-from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace
@@ -39,14 +41,11 @@ class Learned:
         The same as ρ of zero-concentrated privacy; None for mechanisms that are not Gaussian.
     median : array (R, N) or None
         ε against the median of the other owners; None if all learn the same.
-    least : array (R, N), optional
-        ε of one pair of datasets, a lower bound on any true claim; None if no pair is computed.
     """
 
     most: Array
     zcdp: Array | None
     median: Array | None = None
-    least: Array | None = None
 
 
 class Listener(Protocol):

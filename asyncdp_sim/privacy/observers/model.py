@@ -16,7 +16,7 @@ M over Σ_{l≤k} (C_l τ_l)². Proof: ``docs/privacy/last-model.md``.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, inf, sqrt
+from math import inf, sqrt
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
+from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     LearnerNoise,
@@ -44,8 +44,6 @@ from asyncdp_sim.privacy.observers.kind import (
 )
 from asyncdp_sim.trace import Trace
 
-_DOWN = 1 - 1e-5
-"""Factor that makes a lower bound smaller, to cover rounding."""
 _UP = 1 + 1e-9
 """Factor that makes an upper bound larger, to cover rounding."""
 _STARTS = 24
@@ -96,7 +94,7 @@ def in_rounds(trace: Trace, weights: Array, multiplier: Array) -> Rounds:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The public numbers of a descent whose last model is observed.
+    """An observer of only the last model of a descent, with the descent's public numbers.
 
     Attributes
     ----------
@@ -114,9 +112,6 @@ class Descent:
         θ_max.
     numbers : int
         p.
-    pull : float or None
-        For unclipped ridge from 0: 2 y_max R/Ξ, the distance of two records with the same row of
-        length R and opposite targets. None if no pair is computed.
     """
 
     weights: Array
@@ -127,7 +122,6 @@ class Descent:
     unit: float
     box: float
     numbers: int
-    pull: float | None
 
     @classmethod
     def from_scenario(cls, scenario: Any) -> "Descent":
@@ -135,17 +129,15 @@ class Descent:
         model, rounds, privacy = scenario.model, scenario.algorithm.in_rounds, scenario.privacy
         domain, records = privacy.sensitivity, np.array(scenario.trained_on, dtype=np.float64)
         longest = model.longest(domain.row_norm, domain.rows or privacy.norm)
-        unclipped = model.quadratic and rounds.initial == "zeros"
         return cls(
             weights=records / records.sum(),
-            steps=rounds.schedule(rounds.step, scenario.run.updates).sizes,
+            steps=rounds.schedule(rounds.step_length, scenario.run.updates).sizes,
             convexity=model.sigma,
             smoothness=model.phi.curvature * longest**2,
             records=float(records.sum()),
             unit=2 * scenario.xi / float(records.sum()),
             box=model.theta_max,
             numbers=scenario.numbers,
-            pull=2 * domain.target_max * longest / scenario.xi if unclipped else None,
         )
 
     def contractions(self, rounds: Rounds) -> Array:
@@ -164,51 +156,13 @@ class Descent:
         squared_mu = [_hidden(moved * present, noise, diameter) for present in alike.T]
         return np.array(squared_mu)[which.ravel()] * _UP
 
-    def pair(self, rounds: Rounds, delta: float, most: Array) -> Array | None:
-        """Return ε of one pair of datasets at δ, shape (N,): a lower bound on the true ε.
-
-        All records are (0, 0) except one, which is (x, y) or (x, −y), ‖x‖ = R and |y| = y_max. The
-        last model is then Gaussian with the same covariance for both, unless a projection acts. (1
-        + e^ε) times a bound on the probability of that is added to δ.
-
-        Parameters
-        ----------
-        rounds : Rounds
-        delta : float
-        most : array (N,)
-            The claimed ε.
-        """
-        if self.pull is None:
-            return None
-        epsilons = np.zeros(len(self.weights))
-        for owner, claimed in enumerate(most.tolist()):
-            apart, outside = self._pulled(rounds, rounds.present[:, owner])
-            lost = delta + (1 + exp(min(claimed, 700.0))) * outside
-            if apart > 0 and lost < 1:
-                epsilons[owner] = gaussian_epsilon(1 / apart, lost) * _DOWN
-        return epsilons
-
-    def _pulled(self, rounds: Rounds, there: Bools) -> tuple[float, float]:
-        """Return μ of the pair, the record being in these rounds, and P(a projection acts)."""
-        if not there.any():
-            return 0.0, 0.0
-        steps = self.steps[rounds.numbers - 1]
-        free = 1 - steps * self.convexity
-        kept = free - steps / rounds.share * self.smoothness / self.records * there
-        pulled, noise = steps / rounds.share * (self.pull or 0.0) / 2 * there, rounds.noise
-        mean = variance = other = outside = 0.0
-        added = np.square(steps / rounds.share) * noise
-        for c, plain, pull, more in zip(kept, free, pulled, added, strict=True):
-            mean, variance = c * mean + pull, c * c * variance + more
-            other = plain * plain * other + more
-            outside += self._beyond(abs(mean), variance)
-            outside += (self.numbers - 1) * self._beyond(0.0, other)
-        return 2 * mean / sqrt(variance), outside
-
-    def _beyond(self, mean: float, variance: float) -> float:
-        from scipy.special import ndtr
-
-        return float(2 * ndtr((mean - self.box / self.unit) / sqrt(variance)))
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        """Return an upper bound on what the last model reveals, at most what all models do."""
+        rounds_of_each = [
+            in_rounds(trace, self.weights, _multiplier(accountant)) for trace in traces
+        ]
+        squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in rounds_of_each]
+        return _told(accountant, traces, np.stack(squared))
 
 
 def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
@@ -313,7 +267,7 @@ class ModelObserver(ObserverKind):
 
     @override
     def listening(self, scenario: Any) -> Listener:
-        return self if self.sees == "all" else LastModel(Descent.from_scenario(scenario))
+        return self if self.sees == "all" else Descent.from_scenario(scenario)
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
@@ -424,36 +378,6 @@ def _always_full(scenario: Any, asked: int) -> bool:
     if answers >= -(-updates // apart):  # budgets outlast the run
         return bool(rested >= asked)
     return bool(rested - asked * (updates - 1) // answers >= asked)
-
-
-class LastModel:
-    """An observer of only the last model of a known descent.
-
-    Parameters
-    ----------
-    descent : Descent
-    """
-
-    def __init__(self, descent: Descent) -> None:
-        self._descent = descent
-
-    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return an upper bound on what the last model reveals, and a lower bound for one pair."""
-        noise, descent = _multiplier(accountant), self._descent
-        rounds_of_each = [in_rounds(trace, descent.weights, noise) for trace in traces]
-        all_models = np.stack([_all(rounds) for rounds in rounds_of_each])
-        most = np.minimum(
-            np.stack([descent.squared(rounds) for rounds in rounds_of_each]), all_models
-        )
-        learned = _told(accountant, traces, most)
-        least = [
-            descent.pair(rounds, accountant.delta, bound)
-            for rounds, bound in zip(rounds_of_each, learned.most, strict=True)
-        ]
-        bounds = [bound_of_one for bound_of_one in least if bound_of_one is not None]
-        return Learned(
-            learned.most, learned.zcdp, least=np.stack(bounds) if len(bounds) > 0 else None
-        )
 
 
 def _multiplier(accountant: Accountant) -> Array:

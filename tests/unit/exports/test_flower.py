@@ -19,7 +19,7 @@ from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
 from asyncdp_sim.exports.flower.private_learning import owner as client
 from asyncdp_sim.exports.flower.private_learning.server import AsyncStrategy
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.privacy.mechanisms.kind import LaplaceNoise
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario

@@ -7,7 +7,14 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.objectives import Hinge, LinearObjective, LogisticLoss, Quadratic, Squared
+from asyncdp_sim.learning.objectives import (
+    Hinge,
+    LinearObjective,
+    LinearRecords,
+    LogisticLoss,
+    Quadratic,
+    Squared,
+)
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
 from tests.huber import HuberLoss
 from tests.together import together
@@ -21,22 +28,28 @@ LOSSES = [*SMOOTH, Hinge()]
 BOXES = [None, 100.0, 0.3, 0.05]
 
 
+def linear(x, y, loss, sigma, theta_max):
+    return LinearObjective(LinearRecords(x, y, loss=loss), sigma, theta_max)
+
+
 def problem(loss, seed=1, p=4, sigma=0.3, theta_max=None, sizes=SIZES):
     x, y = records(seed, sizes, p)
     if loss.classifies:
         rng = np.random.default_rng(seed)
         y = [np.where(t + 2 * rng.normal(size=len(t)) < 0, -1.0, 1.0) for t in y]
-    return LinearObjective(x, y, loss, sigma, theta_max)
+    return linear(x, y, loss, sigma, theta_max)
 
 
 def fitness(objective, theta):
     """f(θ), summed over records one by one."""
     total = 0.0
-    for x, y in zip(objective.features, objective.targets, strict=True):
+    for x, y in zip(objective.rows.features, objective.rows.targets, strict=True):
         for row, target in zip(x, y, strict=True):
             z = np.array([sum(theta * row)])
-            total += float(objective.loss.value(z, np.array([target]))[0])
-    return objective.sigma / 2 * float(theta @ theta) + total / sum(map(len, objective.targets))
+            total += float(objective.rows.loss.value(z, np.array([target]))[0])
+    return objective.sigma / 2 * float(theta @ theta) + total / sum(
+        map(len, objective.rows.targets)
+    )
 
 
 @together
@@ -74,7 +87,7 @@ def test_a_smooth_optimum_agrees_with_another_solver(loss, theta_max):
 def test_the_duality_gap_of_an_svm_closes(theta_max):
     for seed in range(5):
         objective = problem(Hinge(), seed, theta_max=theta_max, sigma=[0.3, 1e-5][seed % 2])
-        x, y = np.concatenate(objective.features), np.concatenate(objective.targets)
+        x, y = np.concatenate(objective.rows.features), np.concatenate(objective.rows.targets)
         fit = objective._fit
         alpha = -y * fit.slopes
         assert np.all((alpha >= 0) & (alpha <= 1))
@@ -89,7 +102,7 @@ def test_the_duality_gap_of_an_svm_closes(theta_max):
 
 def test_the_gap_of_any_dual_point_is_an_upper_bound_and_tells_a_bad_point():
     objective = problem(Hinge(), theta_max=0.3)
-    x, y = np.concatenate(objective.features), np.concatenate(objective.targets)
+    x, y = np.concatenate(objective.rows.features), np.concatenate(objective.rows.targets)
     rng = np.random.default_rng(2)
     for _ in range(20):
         theta, alpha = rng.uniform(-0.3, 0.3, 4), rng.random(len(y))
@@ -103,7 +116,7 @@ def test_the_gap_of_any_dual_point_is_an_upper_bound_and_tells_a_bad_point():
 def test_an_svm_agrees_with_a_general_solver_of_the_quadratic_program(theta_max):
     """Variables θ and ξ, ξ ≥ 0, ξ + yθᵀx ≥ 1."""
     objective = problem(Hinge(), sizes=(12, 8), theta_max=theta_max)
-    x, y = np.concatenate(objective.features), np.concatenate(objective.targets)
+    x, y = np.concatenate(objective.rows.features), np.concatenate(objective.rows.targets)
     n, p = x.shape
     box = (None, None) if theta_max is None else (-theta_max, theta_max)
     found = minimize(
@@ -155,7 +168,7 @@ def test_excess_keeps_its_digits_close_to_the_optimum(loss):
 def test_the_squared_loss_from_records_is_the_ridge_objective_from_moments(theta_max):
     """Two ways to one objective, with no line in common."""
     linear = problem(Squared(), theta_max=theta_max)
-    moments = Quadratic.from_records(linear.features, linear.targets, 0.3, theta_max)
+    moments = Quadratic.from_records(linear.rows.features, linear.rows.targets, 0.3, theta_max)
     points = np.random.default_rng(3).normal(size=(5, 4)) * 0.1
     assert np.allclose(linear.optimum, moments.optimum, rtol=1e-9, atol=1e-9)
     assert linear.least == pytest.approx(moments.least, rel=1e-12)
@@ -169,19 +182,19 @@ def test_two_records_by_hand():
     """x = ±1 with labels ±1: f = (σ/2)θ² + φ(θ) with both margins equal to θ."""
     x, y = [np.array([[1.0]]), np.array([[-1.0]])], [np.ones(1), -np.ones(1)]
     for sigma, best in [(2.0, 0.5), (0.5, 1.0)]:  # 1/σ, or the margin 1 where that is smaller
-        svm = LinearObjective(x, y, Hinge(), sigma, None)
+        svm = linear(x, y, Hinge(), sigma, None)
         assert svm.optimum == pytest.approx([best], rel=1e-9)
         assert svm.least == pytest.approx(sigma / 2 * best**2 + max(0, 1 - best), rel=1e-9)
-    boxed = LinearObjective(x, y, Hinge(), 0.5, 0.25)
+    boxed = linear(x, y, Hinge(), 0.5, 0.25)
     assert boxed.optimum.tolist() == [0.25]
     assert boxed.least == pytest.approx(0.25 * 0.0625 + 0.75)
     sigma = 0.25 / np.log(3)  # σθ = 1/(1 + e^θ) at θ = ln 3
-    logistic = LinearObjective(x, y, LogisticLoss(), sigma, None)
+    logistic = linear(x, y, LogisticLoss(), sigma, None)
     assert logistic.optimum == pytest.approx([np.log(3)])
     assert logistic.least == pytest.approx(sigma / 2 * np.log(3) ** 2 + np.log(4 / 3))
     # targets 1 and 5 at x = 1, δ = 1, σ = 1: (θ − 1 − 1)/2 + θ = 0 at θ = 2/3
     x, y = [np.ones((2, 1))], [np.array([1.0, 5.0])]
-    huber = LinearObjective(x, y, HuberLoss(1.0), 1.0, None)
+    huber = linear(x, y, HuberLoss(1.0), 1.0, None)
     assert huber.optimum == pytest.approx([2 / 3])
     assert huber.least == pytest.approx(2 / 9 + (1 / 18 + (13 / 3 - 1 / 2)) / 2)
 
@@ -206,9 +219,9 @@ def test_scales_of_features_do_no_harm(loss):
     x, y = records(3, (300,), 5)
     scale = np.geomspace(1, 1e6, 5)
     y = [np.where(y[0] < 0, -1.0, 1.0)] if loss.classifies else y
-    wide = LinearObjective([x[0] * scale], y, loss, 1e-5, 1e5)
-    narrow = LinearObjective(x, y, loss, 1e-5, 1e5)
-    bare = LinearObjective(x, y, loss, 1e-9, 1e5)
+    wide = linear([x[0] * scale], y, loss, 1e-5, 1e5)
+    narrow = linear(x, y, loss, 1e-5, 1e5)
+    bare = linear(x, y, loss, 1e-9, 1e5)
     # the regulariser costs the less the larger the features
     assert bare.least * (1 - 1e-9) <= wide.least <= narrow.least * (1 + 1e-9)
 
@@ -223,7 +236,7 @@ def test_an_optimum_that_is_not_found_is_refused(monkeypatch):
 
 
 def test_records_fitted_without_any_loss_are_refused():
-    objective = LinearObjective([np.ones((3, 1))], [np.zeros(3)], HuberLoss(1.0), 0.1, None)
+    objective = linear([np.ones((3, 1))], [np.zeros(3)], HuberLoss(1.0), 0.1, None)
     with pytest.raises(DataError, match="needs f"):
         objective.least  # noqa: B018
 

@@ -10,6 +10,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.learning.objectives import (
     MLP,
     LinearObjective,
+    LinearRecords,
     LogisticLoss,
     Perceptron,
     PerceptronObjective,
@@ -47,7 +48,9 @@ def models(count, net=NET, seed=2, size=0.7):
 
 def objective(loss, theta_max=None, sigma=0.05, sizes=SIZES, hidden=H, d=D):
     x, y = data(loss, sizes, d)
-    return PerceptronObjective(Perceptron(d, hidden), x, y, loss, sigma, theta_max)
+    return PerceptronObjective(
+        PerceptronRecords(Perceptron(d, hidden), x, y, loss), sigma, theta_max
+    )
 
 
 def test_the_layout_by_hand():
@@ -143,16 +146,17 @@ def test_a_network_beats_the_linear_model_where_the_truth_bends():
     y = np.sin(2 * x[:, 0])
     rows = np.asfortranarray(np.column_stack([x, np.ones(60)]))
     here = objective(Squared(), sigma=1e-4, hidden=3, d=1)
-    here = type(here)(here.net, [rows], [y], Squared(), 1e-4, None)
-    assert here.least < LinearObjective([rows], [y], Squared(), 1e-4, None).least / 10
+    records = PerceptronRecords(here.rows.net, [rows], [y], Squared())
+    here = PerceptronObjective(records, 1e-4, None)
+    assert here.least < LinearObjective(LinearRecords([rows], [y]), 1e-4, None).least / 10
 
 
 @one_in(2, "loss", LOSSES, ids=name)
 def test_units_of_features_and_targets_do_no_harm(loss):
     x, y = data(loss, (60,))
     scale = np.array([1e-3, 1.0, 1e4, 1.0])
-    told = type(objective(loss))(NET, [x[0] * scale], y, loss, 1e-8, None)
-    here = type(told)(NET, x, y, loss, 1e-3, None)
+    told = PerceptronObjective(PerceptronRecords(NET, [x[0] * scale], y, loss), 1e-8, None)
+    here = PerceptronObjective(PerceptronRecords(NET, x, y, loss), 1e-3, None)
     assert told.least < here.least  # with next to no regulariser, and found to the same accuracy
 
 
@@ -167,7 +171,9 @@ def test_an_optimum_that_is_not_found_is_refused(monkeypatch):
 @pytest.mark.parametrize("theta_max", [None, 0.8])
 def test_the_constants_claim_no_smoothness_and_no_bound_without_a_box(theta_max):
     here = objective(Squared(), theta_max)
-    found = constants_of(here, PerceptronRecords(NET, here.features, here.targets, Squared()))
+    found = constants_of(
+        here, PerceptronRecords(NET, here.rows.features, here.rows.targets, Squared())
+    )
     assert found.sigma == 0.05
     assert found.smoothness is None
     assert (found.xi is None) == (found.xi_g is None) == (theta_max is None)

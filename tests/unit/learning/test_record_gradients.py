@@ -22,7 +22,6 @@ from asyncdp_sim.learning.objectives import (
     PerceptronRecords,
     Quadratic,
     SoftmaxLoss,
-    SoftmaxObjective,
     SoftmaxRecords,
     Squared,
 )
@@ -90,10 +89,8 @@ def softmax(
 
 def judge(case: Case, x: Any, y: Any) -> Any:
     """Return what judges models of a case, with σ = 0.05."""
-    if case.made is perceptron:
-        return PerceptronObjective(NET, x, y, case.loss, 0.05, None)
-    kind: Any = SoftmaxObjective if case.made is softmax else LinearObjective
-    return kind(x, y, case.loss, 0.05, None)
+    kind: Any = PerceptronObjective if case.made is perceptron else LinearObjective
+    return kind(case.made(case.loss, x, y), 0.05, None)
 
 
 def of_prediction(loss: Loss, z: float, y: float) -> tuple[float, float]:
@@ -477,7 +474,7 @@ def test_a_domain_needs_a_box_for_the_squared_loss_alone():
 @pytest.mark.parametrize("loss", LOSSES[1:], ids=name)
 def test_the_constants_hold_for_losses_of_bounded_slope(loss, theta_max):
     x, y = labelled(loss)
-    objective = LinearObjective(x, y, loss, 0.3, theta_max)
+    objective = LinearObjective(LinearRecords(x, y, loss=loss), 0.3, theta_max)
     for norm, order in ORDER.items():
         found = constants_of(objective, LinearRecords(x, y, None, norm, loss))
         longest = max(np.linalg.norm(row, ord=order) for rows in x for row in rows)

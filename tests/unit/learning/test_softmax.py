@@ -10,7 +10,6 @@ from asyncdp_sim.learning.objectives import (
     LogisticLoss,
     Softmax,
     SoftmaxLoss,
-    SoftmaxObjective,
     SoftmaxRecords,
 )
 from asyncdp_sim.learning.recording import largest
@@ -42,7 +41,9 @@ def models(count, classes, d=D, seed=2, size=0.7):
 
 
 def objective(classes, theta_max=None, sigma=0.05, sizes=SIZES, d=D, seed=1):
-    return SoftmaxObjective(*data(classes, sizes, d, seed), SoftmaxLoss(classes), sigma, theta_max)
+    return LinearObjective(
+        SoftmaxRecords(*data(classes, sizes, d, seed), SoftmaxLoss(classes)), sigma, theta_max
+    )
 
 
 @pytest.mark.oracle("largest gradient over a domain")
@@ -65,7 +66,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes,
 def test_the_optimum_agrees_with_another_solver(classes, theta_max):
     """Whose own slope is checked: no coordinate leads downwards within the box."""
     here = objective(classes, theta_max, sizes=(60, 30))
-    x, y = np.concatenate(here.features), np.concatenate(here.targets)
+    x, y = np.concatenate(here.rows.features), np.concatenate(here.rows.targets)
     spelled, count = of_classes(classes), (classes - 1) * D
 
     def fitness(theta):
@@ -122,7 +123,7 @@ def test_the_optimum_of_records_of_one_class_is_found():
     x = np.random.default_rng(1).normal(size=(40, 6, D))
     for rows in x:
         here = Softmax(regularisation=1e-3, classes=3).objective([rows], [np.ones(6)])
-        assert here.loss.value(np.array([[40.0, 1.0]]), np.ones(1))[0] == pytest.approx(
+        assert here.rows.loss.value(np.array([[40.0, 1.0]]), np.ones(1))[0] == pytest.approx(
             np.log1p(np.exp(-39.0) + np.exp(-40.0)), rel=1e-12, abs=0
         )
         assert np.isfinite(here.optimum).all()

@@ -227,8 +227,8 @@ class TestCollab:
 P, T = 3, 12
 OBJECTIVE = correlated(5, 40, P, 0.1, 3)
 SCHEDULES = {
-    "collab-1": Collab1.schedule(100.0, T),
-    "collab-2": Collab2.schedule(0.3, T),
+    "collab-1": Collab1(rho=1.0).schedule(100.0, T),
+    "collab-2": Collab2(step=1.0).schedule(0.3, T),
     "server": ParameterServer(step=1.0, exponent=0.5).schedule(0.2, T),
 }
 BIASED = [
@@ -281,7 +281,9 @@ def test_directions_on_their_own_are_the_recursion_of_full_matrices(name, noise,
 
 
 def test_an_average_without_digits_is_unsound():
-    long = moments(OBJECTIVE.hessian, OBJECTIVE.free_optimum, Collab2.schedule(2.0, 100), 1.0)
+    long = moments(
+        OBJECTIVE.hessian, OBJECTIVE.free_optimum, Collab2(step=1.0).schedule(2.0, 100), 1.0
+    )
     assert not long.sound
     last = moments(
         OBJECTIVE.hessian,
@@ -302,8 +304,8 @@ def margins(seed, slack=1.0):
     values = np.linalg.eigvalsh(hessian)
     first = g.uniform(0.02, 1.5) / values[-1]
     schedules = (
-        Collab1.schedule(first * updates**2, updates),
-        Collab2.schedule(first, updates),
+        Collab1(rho=1.0).schedule(first * updates**2, updates),
+        Collab2(step=1.0).schedule(first, updates),
         ParameterServer(step=1.0, exponent=g.uniform(0, 1)).schedule(first, updates),
     )
     for schedule in schedules:

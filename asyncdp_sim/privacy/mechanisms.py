@@ -1,23 +1,51 @@
-"""The family of mechanisms: its interface, no noise, and Laplace noise, discrete or not.
+"""Mechanisms: the noise that hides records in answers.
 
 An answer is a mean record gradient plus noise. A noise class draws random rows, with the same law
 for all owners, and combines a row with an owner's gradient. Simulated noise is not a release
 mechanism: see README.
+
+Gaussian noise is (ε, δ), calibrated and composed exactly; in shares, and correlated over rounds.
+With shares on a grid, the learner opens Σ n_i Q_i over the owners that answered, modulo 2⁶⁴ grid
+steps. Owner i rounds its sum of gradients n_i ∇f_i to the grid and adds its share, rounded too. The
+noise of the sum is Gaussian up to a difference that ``docs/privacy/aggregation.md`` bounds.
+
+With C a lower triangular Toeplitz matrix of first column c = (1, c_1, …, c_{b−1}), the rounds'
+noise is C⁻¹ w, w Gaussian and independent: n_t = w_t − Σ_{l=1}^{b−1} c_l n_{t−l}. Who sees all sums
+s + C⁻¹ w sees C s + w, and no more. An owner that moves sums in rounds that are b or more apart
+moves C s by columns of C that have no row in common: by ‖c‖ times what it moves each sum, in
+squares. So w has ‖c‖ times the standard deviation of independent noise, and an answer costs what
+it costs there. Later noise takes back what earlier noise did to the model.
+
+Sources: Choquette-Choo et al. (2023), "(Amplified) Banded Matrix Factorization", arXiv 2306.08153;
+Fichtenberger, Henzinger and Upadhyay (2023), "Constant matters", for the coefficients.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import floor, fsum, log2, sqrt
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.specification import Variant
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Several, Spec, Variant, trait
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.accountants.own import Accountant, Pure
+from asyncdp_sim.privacy.accountants.own import (
+    Accountant,
+    Gaussian,
+    Pure,
+    gaussian_answers,
+    gaussian_epsilon,
+    gaussian_multiplier,
+)
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.sensitivity import NormChoice
@@ -210,17 +238,13 @@ def total(allowance: OwnerBudgets) -> Array:
 class NoNoise(AnswerNoise):
     """Exact answers: no privacy at all."""
 
+    added: ClassVar[str | None] = "none"
     scale: Array
 
     @property
     @override
     def variance(self) -> Array:
         return np.zeros_like(self.scale)
-
-    @property
-    @override
-    def added(self) -> str:
-        return "none"
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
@@ -279,6 +303,7 @@ class LaplaceNoise(AnswerNoise):
     """
 
     figure: ClassVar[str | None] = "Laplace with scale"
+    added: ClassVar[str | None] = trait(lambda self: f"laplace, {self.shape}")
     scale: Array
     shape: Shape = "vector"
 
@@ -287,21 +312,11 @@ class LaplaceNoise(AnswerNoise):
     def variance(self) -> Array:
         return 2 * np.square(self.scale)
 
-    @property
-    @override
-    def added(self) -> str:
-        return f"laplace, {self.shape}"
-
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         if self.shape == "vector":
             return generator.laplace(size=(count, size))
         return np.repeat(generator.laplace(size=(count, 1)), size, axis=1)
-
-    @override
-    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        gradients += rows * self.scale.take(owners)[:, None]
-        return gradients
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -482,3 +497,352 @@ def grid_steps(bound: float, records: Array, size: int, scale: Array) -> Array:
     with np.errstate(divide="ignore"):
         coarse = 2.0 ** np.ceil(np.log2(scale) - 40)
     return np.asarray(np.maximum(2.0 ** np.floor(np.log2(finest)), coarse))
+
+
+_INDEPENDENT = "Gaussian with standard deviation"
+_CORRELATED = "Gaussian, correlated over rounds, in the first of which it has standard deviation"
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianNoise(AnswerNoise):
+    """Gaussian noise w with standard deviation s_i = z_i · 2Ξ/n_i on each coordinate.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        s_i ≥ 0; 0 where ε_i is infinite.
+    """
+
+    figure: ClassVar[str | None] = _INDEPENDENT
+    added: ClassVar[str | None] = "gaussian"
+    scale: Array
+
+    @property
+    @override
+    def variance(self) -> Array:
+        return np.square(self.scale)
+
+    @override
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        return generator.standard_normal(size=(count, size))
+
+    @override
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        residual, scale = answers - gradients, self.scale[owners]
+        exact = alike(residual, 0.0, answers)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            density = -np.square(residual / scale[:, None]).sum(axis=1) / 2
+            density -= residual.shape[1] * np.log(scale * np.sqrt(2 * np.pi))
+        return np.where(scale > 0, density, np.where(exact, 0.0, -np.inf))
+
+
+class GaussianMechanism(MechanismKind):
+    """Gaussian noise on every coordinate: (ε, δ)-DP at L2 sensitivity (Balle and Wang 2018)."""
+
+    exact = False
+    norm: ClassVar[Norm] = "l2"
+    norms: ClassVar[tuple[NormChoice, ...]] = ("l2",)
+    needs_delta = True
+    composition: ClassVar[Literal["pure", "gaussian", "own"]] = "gaussian"
+    over_samples: ClassVar[Literal["pure", "gaussian"] | None] = "gaussian"
+    laplace_variance = False
+    shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
+    gridded = False
+    calibrated = (1e-5, 1e6)
+    noise_name = "Gaussian"
+
+    kind: Literal["gaussian"] = "gaussian"
+
+    @override
+    def part(self, epsilon: float, parts: int, delta: float) -> float:
+        return gaussian_epsilon(gaussian_multiplier(epsilon, delta) * parts**0.5, delta)
+
+    @override
+    def fits(self, price: float, epsilon: float, delta: float) -> int:
+        return gaussian_answers(gaussian_multiplier(price, delta), epsilon, delta)
+
+    @override
+    def accountant(self, allowance: OwnerBudgets) -> Gaussian:
+        epsilon, price = allowance.epsilon, allowance.price
+        if allowance.mu is not None:
+            return Gaussian(allowance.answers, epsilon, 1 / allowance.mu, allowance.delta)
+        epsilons = epsilon if price is None else np.where(np.isinf(epsilon), np.inf, price)
+        multipliers = np.array([gaussian_multiplier(e, allowance.delta) for e in epsilons.tolist()])
+        if price is None:
+            multipliers *= np.sqrt(allowance.answers)
+        return Gaussian(allowance.answers, epsilon, multipliers, allowance.delta)
+
+    @override
+    def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:
+        """Return μ_ik² = K_i s_ik/z_i² of each answer, z_i the multiplier of K_i equal ones."""
+        with np.errstate(divide="ignore"):
+            even = 1 / self.accountant(allowance).multiplier
+        mu = allotment.of_owners(even) * np.sqrt(allotment.relative)
+        epsilon = allotment.of_owners(allowance.epsilon)
+        ones = np.ones(len(mu), dtype=np.int64)
+        return OwnerBudgets(ones, epsilon, None, allowance.delta, mu)
+
+    @override
+    def noise(
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
+    ) -> GaussianNoise:
+        multiplier = self.accountant(allowance).multiplier
+        return GaussianNoise(2 * influence.xi * multiplier / influence.records)
+
+
+STEPS = 2.0**20
+"""Grid steps, at least, in the largest change of a sum by one record, over √p."""
+NUMBER_BYTES = 8
+"""Bytes of a masked number: sums are modulo 2⁶⁴."""
+COARSEST = 104.0
+"""Smallest number of grid steps in the standard deviation of a share that the proof covers."""
+MOST = 10_000
+"""Largest number of owners for which it is proven that rounding shares reveals nothing."""
+LONGEST = 16.0
+"""Standard deviations that no draw exceeds: a Gaussian does with P = 10⁻⁵⁶, NumPy's never."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianShares(GaussianNoise):
+    """Noise s_i w on owner i's answer; n_i s_i = σ is the same for all owners.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        s_i > 0.
+    records : array (N,)
+        n_i.
+    grid : float
+        γ, a power of two.
+    """
+
+    figure: ClassVar[str | None] = "Gaussian share with standard deviation"
+    added: ClassVar[str | None] = None  # answers are on a grid
+    records: Array
+    grid: float
+
+    def summed(self, shares: int) -> "SummedShares":
+        """Return the noise of ``shares`` shares, as noise on one owner's answer."""
+        return SummedShares(self.scale * sqrt(shares), each=self, shares=shares)
+
+    @property
+    @override
+    def variance(self) -> Array:
+        """s_i² plus the variance of rounding, γ²/(12 n_i²)."""
+        return np.asarray(np.square(self.scale) + np.square(self.grid / self.records) / 12)
+
+    @override
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        steps = (self.records[owners] / self.grid)[:, None]
+        gradients *= steps
+        np.rint(gradients, out=gradients)
+        gradients += np.rint(rows * self.scale[owners, None] * steps)
+        gradients /= steps
+        return gradients
+
+
+@dataclass(frozen=True, eq=False)
+class SummedShares(GaussianNoise):
+    """Noise on one owner's answer in a sum, if all other gradients are known.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        √m s_i.
+    each : GaussianShares
+        The share of one owner.
+    shares : int
+        m, the number of shares: the owner's, and those of the next owners.
+    """
+
+    added: ClassVar[str | None] = None  # sums are on a grid
+    each: GaussianShares
+    shares: int
+
+    @override
+    def width(self, size: int) -> int:
+        return self.shares * size
+
+    @override
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        return generator.standard_normal(size=(count, self.shares * size))
+
+    @override
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        single, size = self.each, gradients.shape[1]
+        answers = single.add_noise(owners, gradients, rows[:, :size])
+        for place in range(1, self.shares):
+            sharers = (owners + place) % len(single.scale)
+            row = rows[:, place * size :][:, :size]
+            share = single.add_noise(sharers, np.zeros_like(answers), row)
+            answers += share * (single.records[sharers] / single.records[owners])[:, None]
+        return answers
+
+
+def shared(noise: AnswerNoise, influence: RecordSensitivity, shares: int) -> GaussianShares:
+    """Return noise of which ``shares`` shares hide a sum as ``noise`` hides one answer.
+
+    The scale includes rounding: a record moves a sum by at most 2Ξ + γ√p, γ the largest power of
+    two ≤ 2Ξ/(2²⁰ √p).
+
+    Parameters
+    ----------
+    noise : AnswerNoise
+        Gaussian, with equal n_i s_i for all owners.
+    influence : RecordSensitivity
+    shares : int
+        n − d − t ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If a sum could wrap, or if the proof on rounding does not apply.
+    """
+    moved, root = 2 * influence.xi, sqrt(influence.size)
+    grid = 2.0 ** floor(log2(moved / (STEPS * root)))
+    scale = noise.scale * (1 + grid * root / moved) / sqrt(shares)
+    steps, owners = (scale * influence.records).min() / grid, len(influence.records)
+    if steps < COARSEST or owners > MOST:
+        value = f"'aggregate' of {owners} owners, whose shares have {steps:.3g} grid steps"
+        hint = f"a proof is known of {COARSEST:g} steps or more, and of {MOST} owners at most"
+        raise SpecError([Fault("privacy.observer.kind", value, hint)])
+    reach = influence.xi * influence.records.sum() + LONGEST * (scale * influence.records).sum()
+    if 2 * reach >= 2.0 ** (8 * NUMBER_BYTES) * grid:
+        hint = "sums are modulo 2⁶⁴, and this noise or these records could wrap: allowed is less"
+        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
+    return GaussianShares(scale, records=influence.records, grid=grid)
+
+
+class Correlation(Spec):
+    """A banded matrix by which the noise of rounds is correlated.
+
+    Its coefficients are those of the square root of the matrix of prefix sums,
+    c_l = binom(2l, l)/4^l for l < bands; or they are listed. Listed ones do not increase, so that
+    noise stays bounded (Eneström and Kakeya).
+    """
+
+    bands: Annotated[int, Field(ge=2, le=10_000)] | None = None
+    coefficients: Several[Annotated[float, Field(gt=0, lt=1)]] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.bands is None) == (self.coefficients is None):
+            value = "nothing" if self.bands is None else f"{self.bands} beside coefficients"
+            raise faults_of([Fault("bands", value, "allowed is either bands or coefficients")])
+        listed = self.coefficients or ()
+        if any(later > former for former, later in pairwise(listed)):
+            hint = "allowed are c_1 ≥ c_2 ≥ …, with which noise stays bounded"
+            raise faults_of([Fault("coefficients", str(list(listed)), hint)])
+        return self
+
+    @property
+    def column(self) -> tuple[float, ...]:
+        """(1, c_1, …, c_{b−1}), the first column of C."""
+        if self.coefficients is not None:
+            return (1.0, *self.coefficients)
+        column = [1.0]
+        for lag in range(1, self.bands or 1):
+            column.append(column[-1] * (2 * lag - 1) / (2 * lag))
+        return tuple(column)
+
+    def applied(self, noise: "LearnerNoise") -> "LearnerNoise":
+        """Return the same noise correlated, with which an answer costs as much."""
+        correlated = replace(noise, column=self.column)
+        return replace(correlated, scale=noise.scale * correlated.length)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerNoise(GaussianNoise):
+    """Noise on the sum of a round, in equal parts: one with each of its answers.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        s_i: n_i s_i √parts is the standard deviation of w, the same for all owners.
+    parts : int
+        Answers of a round, the same number in every one.
+    column : tuple of float
+        c, the first column of C; (1,) where rounds are independent.
+    """
+
+    figure: ClassVar[str | None] = trait(
+        lambda self: _INDEPENDENT if len(self.column) == 1 else _CORRELATED
+    )
+    parts: int
+    column: tuple[float, ...] = (1.0,)
+
+    @property
+    def length(self) -> float:
+        """‖c‖."""
+        return sqrt(fsum(c * c for c in self.column))
+
+    @property
+    def alone(self) -> GaussianNoise:
+        """The noise on one owner's answer where all else is known, and all sums are used."""
+        return GaussianNoise(self.scale * sqrt(self.parts) / self.length)
+
+    @override
+    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
+        if len(self.column) == 1:
+            return super().drawing(size)
+        return Filtered(np.array(self.column[1:]), self.parts, size)
+
+    def whitened(self, rounds: Array) -> Array:
+        """Return C s of what rounds' sums are, shape (T, p)."""
+        white = rounds.copy()
+        for lag, coefficient in enumerate(self.column[1 : len(rounds)], start=1):
+            white[lag:] += coefficient * rounds[:-lag]
+        return white
+
+
+class Filtered:
+    """Rows of C⁻¹ w: the j-th answers of all rounds are one sequence, of each stream.
+
+    Parameters
+    ----------
+    coefficients : array (b − 1,)
+        c_1, …
+    parts : int
+        Answers of a round.
+    size : int
+        Numbers in an answer.
+    """
+
+    def __init__(self, coefficients: Array, parts: int, size: int) -> None:
+        self._coefficients = coefficients
+        self._parts = parts
+        self._size = size
+        self._kept: dict[np.random.Generator, deque[Array]] = {}
+        """Of each stream: the noise of its last rounds, the newest first."""
+        self._ready: dict[np.random.Generator, Array] = {}
+        """Rows of the round that is under way, not given yet."""
+
+    def __call__(self, generator: np.random.Generator, count: int) -> Array:
+        """Return the next ``count`` rows of a stream, shape (count, size)."""
+        rows: list[Array] = []
+        ready = self._ready.get(generator, np.empty((0, self._size)))
+        while len(ready) < count:
+            rows.append(ready)
+            count -= len(ready)
+            ready = self._round(generator)
+        self._ready[generator] = ready[count:]
+        return np.concatenate([*rows, ready[:count]])
+
+    def _round(self, generator: np.random.Generator) -> Array:
+        past = self._kept.setdefault(generator, deque(maxlen=len(self._coefficients)))
+        noise = generator.standard_normal((self._parts, self._size))
+        for coefficient, former in zip(self._coefficients.tolist(), past, strict=False):
+            noise -= coefficient * former
+        past.appendleft(noise)
+        return noise
+
+
+Mechanism = Annotated[
+    LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,
+    FAMILY_BY_NAME,
+]
+"""Every mechanism, named by its kind alone or by a table; a new one is added here."""
