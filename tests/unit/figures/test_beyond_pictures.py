@@ -111,7 +111,7 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     )
     assert picture.caption.endswith(said)
     title = "At ε = 4, the joint model fits all records better than the own model of 2 of 3 owners"
-    assert picture.said.title == title
+    assert picture.said.title == f"{title}; from ε = 2 (2 to 2) on, of half of them"
     assert not re.search(r"\bgain|\bjoin\b", " ".join(texts(picture)))  # ψ is the fit, no gain
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
