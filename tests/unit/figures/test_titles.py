@@ -8,8 +8,8 @@ import pytest
 from analysis.studies.fairness import served
 from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
-from analysis.studies.whom_to_ask import cheapest
 from analysis.studies.where_it_ends import nearest
+from analysis.studies.whom_to_ask import cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.break_even import from_half
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
