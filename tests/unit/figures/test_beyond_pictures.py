@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import break_even
 from asyncdp_sim.figures.sweep_figure import answers_paid
 from asyncdp_sim.results import Result, Sweep
-from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table
+from tests.unit.figures.made import curve, finished, made, scenario, texts, whole, write_table
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -32,7 +32,7 @@ def written(
     place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
     curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
     columns = {name: list(column) * R for name, column in owners.items()}
-    write_table(place, "owners", columns)
+    write_table(place, "owners", whole("owners", columns))
     return dict(values)
 
 
