@@ -120,3 +120,4 @@ FIGURE = SweepFigure(
         "Markov chain of all owners' counters is small enough."
     ),
 )  # fmt: skip
+STUDIES = {"wifi-contention": FIGURE}

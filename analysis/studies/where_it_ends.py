@@ -192,3 +192,4 @@ def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
 
 
 FIGURE = SweepFigure("where-it-ends", select, _rows, declared, _caption)
+STUDIES = {"bias-of-absence": FIGURE, "steps-against-staleness": FIGURE}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.one_panel import written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
@@ -104,14 +105,11 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
         at = table["tasks"][there] * ASIDE ** (place - (len(rows) - 1) / 2)
         shown = np.minimum(ends(table, "time")[:, there], 2 * top)
         marks.append(measured(at, shown, name=str(table["p"][0]), **look))
-    [from_here] = (
-        usual["time"][usual["tasks"] == n_owners] if n_owners in usual["tasks"] else [np.nan]
-    )
-    if np.isfinite(from_here):
+    known = (usual["tasks"] == n_owners) & np.isfinite(usual["time"])
+    for from_here in usual["time"][known]:  # one, or none
         low, high = (from_here * (1 - share) for share in SAVED[::-1])
         marks.append(Layer("span", low=low, high=high, look=PUBLISHED))
-        left = Layer("note", 1, low, "published saving", {"xytext": (0, 3), "va": "bottom"})
-        marks.append(left)
+        marks.append(written(1, low, "published saving"))
     sides = (
         Side("tasks under way, $m$", log=True, ticks=usual["tasks"].tolist()),
         Side(
@@ -134,9 +132,10 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     if not np.isfinite(high).any():
         return f"No interval of a policy that reaches mean ψ = {TARGET:g} is finite"
     best = int(np.argmin(np.where(np.isfinite(high), value, np.inf)))
+    policy = str(name[best])
     text = (
-        f"Mean ψ = {TARGET:g} is reached first, in {number(value[best])} units "
-        f"({number(low[best])} to {number(high[best])}), with {name[best]}, m = {tasks[best]:g}"
+        f"{policy[0].upper()}{policy[1:]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
+        f"{number(value[best])} units ({number(low[best])} to {number(high[best])})"
     )
     usual = np.flatnonzero((tasks == n_owners) & (name == name[0]))
     if len(usual) == 0 or not np.isfinite(value[usual[0]]):
@@ -144,7 +143,7 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     least, most = (f"{100 * share:.0f}" for share in SAVED)
     saved = 100 * (1 - value[best] / value[usual[0]])
     said = f"{saved:.0f} % sooner than {name[0]}, m = {n_owners} (published: {least} to {most} %)"
-    return f"{text}: {said}"
+    return f"{text}, {said}"
 
 
 FIGURE = SweepFigure(
@@ -158,3 +157,4 @@ FIGURE = SweepFigure(
         "same ε under each policy; its number of answers, and their noise, differ."
     ),
 )  # fmt: skip
+STUDIES = {"whom-to-ask": FIGURE}

@@ -110,9 +110,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     low, high = (100 * each for each in PUBLISHED)
     marks = [
         Layer("span", low=low, high=high, look={"color": "0.88"}),
-        written(times[-1], high, "published for routing", "inside"),
+        written(times[-1], high, f"published: {low:g} to {high:g} %", "inside"),
         Layer("level", y=0, look=TRUTH),
-        written(times[-1], 0, "none", "left"),
         Layer(
             "band",
             times,
@@ -124,13 +123,13 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("line", times, 100 * gain, look={"color": BLUE}),
     ]
     sides = (
-        Side("time (units; a slow owner takes 2 for an answer)", limits=(0, float(times[-1]))),
+        Side("time (units)", limits=(0, float(times[-1]))),
         Side("relative gain in accuracy, %\n(band: ± 2 standard errors)", grid=True),
     )
     caption = (
         f"Accuracy on held-out rows of asking {CHOSEN}, over that of asking {EVEN}, less 1. At "
         "every time with the best step for that time, chosen after the fact, which flatters both; "
-        "standard errors are the largest of all steps."
+        "a slow owner takes 2 units for an answer. Standard errors are the largest of all steps."
     )
     table = {
         "choice": np.repeat([EVEN, CHOSEN], len(times)),
@@ -156,8 +155,8 @@ def lasting(times: Array, gain: Array, about: Array, until: float) -> str:
         when = f"from {times[begun]:.2g} to {times[enough[-1]]:.2g} ± {2 * until:.1g} units alone"
     end = plus_minus(100 * gain[-1], 100 * about[-1])
     return (
-        f"Asking {CHOSEN}, is at least {100 * PUBLISHED[0]:g} % more accurate {when}; after "
-        f"{times[-1]:g} units the gain is {end} % (± 2 standard errors)"
+        f"Asking {CHOSEN}, gains {100 * PUBLISHED[0]:g} % of accuracy or more {when}; after "
+        f"{times[-1]:g} units, {end} %"
     )
 
 

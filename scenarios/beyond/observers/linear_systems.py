@@ -242,9 +242,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     places, names = np.arange(len(VIEWS)), [", ".join(view) for view in VIEWS]
     marks = [
         Layer("rows", mean, places, least, most, look=DOTS),
-        *(written(x, y, number(x), "over", BLUE) for y, x in enumerate(mean)),
+        *(written(x, y, number(x), "above", BLUE) for y, x in enumerate(mean)),
         Layer("upright", 1.0, look=TRUTH),
-        written(1.0, -0.6, "a curator's readers", "right"),
+        written(1.0, places[-1], "curator", "left"),
     ]
     sides = (
         Side(
@@ -253,7 +253,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             ticks=(0.1, 0.3, 1, 3, 10, 30),
             grid=True,
         ),
-        Side(limits=(len(VIEWS) - 0.5, -0.9), ticks=places.tolist(), labels=names),
+        Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
     )
     caption = (
         f"Squared sensitivity of an owner's inputs after {DRAWN} rounds, with new noise in every "

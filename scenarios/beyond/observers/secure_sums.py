@@ -16,7 +16,7 @@ from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
-from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.sweep_figure import ends, mean_psi_at_end
 from asyncdp_sim.network import simulate
@@ -259,12 +259,12 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     drawn = table["opened"] >= LEAST
     marks = [
         Layer("level", y=1.0, look=TRUTH),
-        written(1.0, 1.0, "as single answers", "inside"),
+        written(LEAST, 1.0, "as single answers", "below"),
         measured(table["opened"][drawn], ends(table, "ratio")[:, drawn], **DOTS),
     ]
     sides = (
         Side("share of the sums that open", log=True, limits=(LEAST, 1.2), manner="share"),
-        Side(f"mean $\\psi$ of sums over that of\nsingle answers {BETTER}", log=True, grid=True),
+        Side("mean $\\psi$ over that of\nsingle answers", log=True, grid=True),
     )
     caption = (
         "Mean ψ when no owner may answer any more, or after 400 units, over that of answers one by "
@@ -285,15 +285,14 @@ def where_they_open(opened: Array, ratio: Array) -> str:
     order = np.argsort(-opened)
     share, (_, low, high) = opened[order], ratio[:, order]
     better, worse = int(np.cumprod(high < 1).sum()), int(np.cumprod((low > 1)[::-1]).sum())
-    text = "At equal ε, sums of answers fit "
     parts = []
     if better > 0:
-        parts.append(
-            f"better than single answers where at least {share[better - 1]:.0%} of the sums open"
-        )
+        least = f"{100 * share[better - 1]:.2g} % of the sums open"
+        parts.append(f"better than single answers where at least {least}")
     if worse > 0:
-        parts.append(f"worse where at most {share[-worse]:.1%} do")
-    return text + ", ".join(parts) if parts else f"{text}neither better nor worse than single ones"
+        parts.append(f"worse where at most {100 * share[-worse]:.2g} % do")
+    told = ", ".join(parts) or "neither better nor worse than single ones"
+    return f"At equal ε, sums of answers fit {told}"
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())
