@@ -127,6 +127,10 @@ def write_table(directory: Path, name: str, columns: Any) -> None:
         file.write_text(json.dumps(manifest))
 
 
+KEYS = ("replicate", "owner")
+"""Columns that say whose a row is: 0 is nobody."""
+
+
 def whole(name: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result's table with every number that it may have: 0 where none is given.
 
@@ -134,7 +138,7 @@ def whole(name: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows = len(next(iter(columns.values())))
     numbers = [each.name for each in tables()[name].columns if each.type not in ("string", "bool")]
-    return {each: [0] * rows for each in numbers if each != "replicate"} | dict(columns)
+    return {each: [0] * rows for each in numbers if each not in KEYS} | dict(columns)
 
 
 def texts(picture: Picture) -> list[str]:
