@@ -123,3 +123,4 @@ _CAPTION = (
     "from the learner's own noise. At ε = ∞ only the rounding error is left, far below the frame."
 )
 FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: _CAPTION)
+STUDIES = {"owner-learner-collude": FIGURE}

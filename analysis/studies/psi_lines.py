@@ -367,3 +367,4 @@ def _caption(found: Sequence[PsiSeries], _: Sequence[Columns]) -> str:
 
 FIGURE = lines("surface", _select_surface)
 """Of any sweep over two numbers."""
+STUDIES = dict.fromkeys(("async-05", "async-07", "collab-03", "collab-08"), FIGURE)

@@ -107,7 +107,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
 def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
     first = README.partition("\n## ")[0].splitlines()
     assert len(first) <= 40
-    assert (ROOT / "docs/pictures/break-even.png").read_bytes().startswith(b"\x89PNG")
+    assert (ROOT / "docs/pictures/twenty-small-banks.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.documents

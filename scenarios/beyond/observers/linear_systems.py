@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from analysis.beyond.threat_models import View, threat_models
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
+from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
@@ -46,7 +49,8 @@ VIEWS = (
 )  # fmt: skip
 ROUNDS = 16
 """T, and twice as many, between which growth is measured."""
-DRAWN = (12, 16, 24, 32)
+DRAWN = 2 * ROUNDS
+"""Rounds of the picture."""
 RUNS = 2000
 """Replays over one network, with noise of their own."""
 
@@ -228,15 +232,46 @@ def sure(_: Sweep) -> Range:
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
-    """Draw the squared sensitivity over a curator's, against rounds, on the grid."""
-    of, views = gossip(sweep, "grid"), list[View]()
-    scale = len(of.ones) / np.array(DRAWN)
-    for (pool, received), apart in [*((view, False) for view in VIEWS), (VIEWS[0], True)]:
-        mu = [sensitivity(of, rounds, pool, received, apart=apart) for rounds in DRAWN]
-        edges = [scale * [f(each) for each in mu] for f in (np.nanmean, np.nanmin, np.nanmax)]
-        views.append(View(f"{pool}, {received}" + ",\nround by round" * apart, *edges))
-    shown = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    return [threat_models(np.array(DRAWN), views, shown)]
+    """Draw the squared sensitivity over a curator's on the grid, a row for each view."""
+    of = gossip(sweep, "grid")
+    scale = len(of.ones) / DRAWN
+    mu = [scale * sensitivity(of, DRAWN, *view) for view in VIEWS]
+    mean, least, most = (
+        np.array([f(each) for each in mu]) for f in (np.nanmean, np.nanmin, np.nanmax)
+    )
+    places, names = np.arange(len(VIEWS)), [", ".join(view) for view in VIEWS]
+    marks = [
+        Layer("rows", mean, places, least, most, look=DOTS),
+        *(written(x, y, number(x), "above", BLUE) for y, x in enumerate(mean)),
+        Layer("upright", 1.0, look=TRUTH),
+        written(1.0, places[-1], "curator", "left"),
+    ]
+    sides = (
+        Side(
+            "squared sensitivity, over a curator's\n(dot: mean owner; line: all owners)",
+            log=True,
+            ticks=(0.1, 0.3, 1, 3, 10, 30),
+            grid=True,
+        ),
+        Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
+    )
+    caption = (
+        f"Squared sensitivity of an owner's inputs after {DRAWN} rounds, with new noise in every "
+        "round, over that of a curator who publishes the noisy mean of each round, on a grid of 4 "
+        "by 4 owners. Dots: mean over owners; lines: spread of owners, no uncertainty."
+    )
+    table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
+    results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
+    title = learned(mean)
+    return [one_panel("threat-models", title, marks, sides, caption, table, results, 2.6)]
+
+
+def learned(mean: Array) -> str:
+    """Return what the first and the last of the views learn of the mean owner."""
+    return (
+        f"On a grid of 16, a node that receives sums learns {number(mean[0])} times as much of the "
+        f"mean owner as a curator's readers, an observer of every link {number(mean[-1])} times"
+    )
 
 
 GROWTH = "squared sensitivity after 32 rounds over that after 16"
