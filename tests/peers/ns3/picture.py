@@ -12,7 +12,7 @@ from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.drawer import measured as marks_of
 from asyncdp_sim.figures.style import DPI, GRAY, OKABE_ITO, laid_out, style
 from asyncdp_sim.theory.predict.all import predicted
-from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS
+from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS, Wired
 from tests.peers.ns3.ours import OTHERS, dcf, figures, link, measured
 
 PICTURE = Path("docs/pictures/ns3.png")
@@ -80,19 +80,19 @@ def _wired(cells: Any) -> tuple[Panel, float]:
     alone = {SIZE: fmean(cells[f"push {SIZE} B alone"]["mean"])}
     grid, marks, off = np.arange(1, 21) / 20, list[Layer](), list[tuple[float, float]]()
     for color, owners in zip(OKABE_ITO[2:], (3, 10, 40), strict=False):
-        net = [link(("push", owners, SIZE, load, 10**6), alone) for load in grid]
+        net = [link(Wired("push", owners, SIZE, load, 10**6), alone) for load in grid]
         lines = np.array([predicted(each, "mean_staleness") for each in net])
         marks.append(Layer("line", grid, lines, name=f"link: N = {owners}, infinite run",
                            look={"color": color}))  # fmt: skip
         each = grid / owners * SPEED / SIZE * alone[SIZE]
         independent = (owners - 1) * each / (1 + each)
         marks.append(Layer("line", grid, independent, look=APART | {"color": color}))
-        for load in (0.5, 0.9):
+        for load in (0.1, 0.5, 0.9):
             theirs = cells[f"push {SIZE} B N={owners} load={load:g}"]["staleness"]
             mean, bar = fmean(theirs), 2 * stdev(theirs) / sqrt(len(theirs))
             ends = np.array([[mean], [mean - bar], [mean + bar]])
             marks.append(marks_of([load], ends, color=color, **THEIRS))
-            cell = ("push", owners, SIZE, load, 400)
+            cell = Wired("push", owners, SIZE, load, 400)
             ours = fmean(figures(cell, alone, seed)["staleness"] for seed in SEEDS)
             marks.append(Layer("line", [load], np.array([ours]), look=SAME | {"color": color}))
             off.append((abs(ours / mean - 1), abs(np.interp(load, grid, independent) / mean - 1)))
