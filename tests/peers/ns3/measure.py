@@ -2,8 +2,8 @@
 
 The C++ programs beside this file are compiled against the headers and libraries of the wheel
 ``ns3`` (``pip install ns3``, or the environment variable NS3 names its folder), with g++. Each cell
-is run with several seeds; ``figures.json`` keeps the mean and its standard error. It takes two hours
-of a processor; a PART of a cell's name measures these cells alone.
+is run with several seeds; ``figures.json`` keeps the mean and its standard error. It takes two
+hours of a processor; a PART of a cell's name measures these cells alone.
 """
 
 import json
@@ -86,29 +86,29 @@ def cells(program: str) -> Iterator[tuple[str, Cell]]:
 
 def wired() -> Iterator[tuple[str, Wired]]:
     """Yield the cells of TCP."""
+    large = 1_000_000
     sizes = (
-        (1000, (0.1, 0.5, 0.9), {"push": 5000, "request": 2000, "broadcast": 5000}, 5000),
-        (1_000_000, (0.1, 0.5, 0.9), {"push": 400, "request": 150, "broadcast": 200}, 240),
+        (1000, (0.1, 0.5, 0.9), {"push": 5000, "request": 2000, "broadcast": 5000}),
+        (large, (0.5, 0.9), {"push": 400, "request": 150, "broadcast": 200}),
+        (large, (0.1,), {"push": 200, "request": 75, "broadcast": 100}),
     )
-    for size, loads, protocols, synchronous in sizes:
+    for size, loads, protocols in sizes:
         for (protocol, answers), owners, load in product(protocols.items(), (3, 10, 40), loads):
             name = f"{protocol} {size} B N={owners} load={load:g}"
             yield name, Wired(protocol, owners, size, load, answers)
-        for owners in (3, 10, 40):
-            yield f"rounds {size} B N={owners}", Wired("rounds", owners, size, 1.0, synchronous)
-    for owners in (3, 10, 40):
-        cell = Wired("rounds", owners, 1_000_000, 0.1, 240)
-        yield f"rounds 1000000 B N={owners} load=0.1", cell
-    for protocol, answers in sizes[-1][2].items():
-        cell = Wired(protocol, 10, 1_000_000, 0.9, answers, unequal=True)
+    for (size, load), owners in product(((1000, 1.0), (large, 1.0), (large, 0.1)), (3, 10, 40)):
+        name = f"rounds {size} B N={owners}" + " load=0.1" * (load < 1)
+        yield name, Wired("rounds", owners, size, load, 5000 if size == 1000 else 240)
+    for protocol, answers in sizes[1][2].items():
+        cell = Wired(protocol, 10, large, 0.9, answers, unequal=True)
         yield f"{protocol} 1000000 B N=10 load=0.9, unequal clocks", cell
     for cause, (way, attributes) in APART.items():
-        cell = Wired("broadcast", 10, 1_000_000, 0.9, 200, attributes, way)
+        cell = Wired("broadcast", 10, large, 0.9, 200, attributes, way)
         yield f"broadcast 1000000 B N=10 load=0.9, {cause}", cell
     for name, attributes in CHANGED.items():
-        cell = Wired("push", 10, 1_000_000, 0.5, 400, attributes)
+        cell = Wired("push", 10, large, 0.5, 400, attributes)
         yield f"push 1000000 B N=10 load=0.5, {name}", cell
-    for size, load in ((40, 0.01), (1000, 0.01), (1_000_000, 0.5)):
+    for size, load in ((40, 0.01), (1000, 0.01), (large, 0.5)):
         yield f"push {size} B alone", Wired("push", 1, size, load, 50)
 
 
