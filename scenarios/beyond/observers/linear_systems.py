@@ -107,26 +107,18 @@ def sensitivity(of: Gossip, rounds: int, pool: str, received: str, *, apart: boo
 
 
 def growth(
-    sweep: Sweep,
-    graph: str,
-    pool: str,
-    received: str,
-    *,
-    apart: bool = False,
-    over: Callable[[Array], float] = np.nanmean,
+    of: Gossip, *view: str, apart: bool = False, over: Callable[[Array], float] = np.nanmean
 ) -> float:
     """Return mean μ², or another figure ``over`` owners, after 2T rounds over that after T."""
-    of = gossip(sweep, graph)
     twice, once = (
-        over(sensitivity(of, rounds, pool, received, apart=apart))
-        for rounds in (2 * ROUNDS, ROUNDS)
+        over(sensitivity(of, rounds, *view, apart=apart)) for rounds in (2 * ROUNDS, ROUNDS)
     )
     return float(twice / once)
 
 
-def over_curator(sweep: Sweep, graph: str, pool: str, received: str) -> float:
+def over_curator(of: Gossip, *view: str) -> float:
     """Return mean μ² over T/N, that of a curator who publishes each round's noisy mean."""
-    mu = sensitivity(gossip(sweep, graph), ROUNDS, pool, received)
+    mu = sensitivity(of, ROUNDS, *view)
     return float(np.nanmean(mu)) * len(mu) / ROUNDS
 
 
@@ -146,13 +138,9 @@ def pooled(of: Gossip, colluding: Sequence[int]) -> Array:
     return found
 
 
-def off_package(sweep: Sweep, graph: str, pool: str) -> float:
-    """Return the largest difference of the package's μ² z² from the linear system's, all pairs."""
-    return _off(gossip(sweep, graph), pool)
-
-
 @cache
-def _off(of: Gossip, pool: str) -> float:
+def off_package(of: Gossip, pool: str) -> float:
+    """Return the largest difference of the package's μ² z² from the linear system's, all pairs."""
     if pool == "every link":  # the package: as much as one answer of the owner, if it met anybody
         seen = system(meetings(of.trace), len(of.ones), POOLS[pool])
         return float(np.abs(squared(seen, of.ones, ()) - of.trace.released).max())
@@ -188,16 +176,12 @@ def messages(of: Gossip, *, noisy: bool) -> list[Array]:
     return noted.vectors[1::2]  # both of a meeting have put in theirs
 
 
-def spread(sweep: Sweep, graph: str, pool: str) -> float:
+@cache
+def spread(of: Gossip, pool: str) -> float:
     """Return the variance over replays of a pool's best test, over that of the linear system.
 
     The test is for the owner of median μ² among those that the pool learns something about.
     """
-    return _spread(gossip(sweep, graph), pool)
-
-
-@cache
-def _spread(of: Gossip, pool: str) -> float:
     step: Any = of.scenario.algorithm.step  # type: ignore[union-attr]
     noise, rounds = step * stated(of.scenario), meetings(of.trace)
     seen = system(rounds, len(noise), POOLS[pool])
@@ -320,7 +304,8 @@ def claims() -> Iterator[Claim]:
 
 
 def _of(view: tuple[str, ...], measure: Callable[..., float]) -> Callable[[Sweep], float]:
-    return lambda sweep: measure(sweep, *view)
+    graph, *seen = view
+    return lambda sweep: measure(gossip(sweep, graph), *seen)
 
 
 RESULTS = (

@@ -4,8 +4,8 @@ The observer is the same learner, and ε is the same. What is simulated is cost 
 messages of Bonawitz and others (2017) and the noise that they allow, and no cryptography.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from math import log2, sqrt
 from pathlib import Path
 from typing import Any
@@ -53,14 +53,22 @@ def cell(sweep: Sweep, name: str, absent: float) -> Result:
     return found
 
 
-def psi(sweep: Sweep, name: str, absent: float) -> float:
+def both(
+    of: Callable[[Result], float], sweep: Sweep, name: str, absent: float
+) -> tuple[float, float]:
+    """Return a figure of a variant, and of answers one by one at as much absence."""
+    return of(cell(sweep, name, absent)), of(cell(sweep, SINGLE, absent))
+
+
+def over(of: Callable[[Result], float], sweep: Sweep, name: str, absent: float) -> float:
+    """Return a figure of a variant over that of answers one by one."""
+    mine, single = both(of, sweep, name, absent)
+    return mine / single
+
+
+def mean_psi(result: Result) -> float:
     """Return mean ψ at the end."""
-    return float(np.mean(cell(sweep, name, absent).last("relative_fitness")[0]))
-
-
-def over_single(sweep: Sweep, name: str, absent: float) -> float:
-    """Return mean ψ over that of answers one by one, at as much absence."""
-    return psi(sweep, name, absent) / psi(sweep, SINGLE, absent)
+    return float(np.mean(result.last("relative_fitness")[0]))
 
 
 def sums_of(found: Scenario) -> Any:
@@ -159,17 +167,6 @@ def bytes_of_update(found: Scenario) -> float:
     return total / opens(found)
 
 
-def longer(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the time of an update over that of answers one by one."""
-    return time_of_update(cell(sweep, name, absent)) / time_of_update(cell(sweep, SINGLE, absent))
-
-
-def larger(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the bytes of an update over those of answers one by one."""
-    mine, single = (bytes_of_update(scenario(cell(sweep, one, absent))) for one in (name, SINGLE))
-    return mine / single
-
-
 def expansion(_: Sweep, users: int, numbers: int) -> float:
     """Return the bytes of a user over those of its numbers of 16 bits, in the clear.
 
@@ -227,14 +224,22 @@ def gains(result: Result) -> Gains:
     return _judged(result.directory, str(result.manifest["digest"]))
 
 
+def mean_gain(result: Result) -> float:
+    """Return the mean gain of owners, in the score's unit."""
+    together = gains(result).together
+    assert together is not None
+    return float(together.gain.value)
+
+
 def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the mean gain of owners less that of answers one by one, of the score's unit."""
-    values = []
-    for each in (name, SINGLE):
-        together = gains(cell(sweep, each, absent)).together
-        assert together is not None
-        values.append(float(together.gain.value))
-    return values[0] - values[1]
+    """Return the mean gain of owners less that of answers one by one."""
+    mine, single = both(mean_gain, sweep, name, absent)
+    return mine - single
+
+
+over_single = partial(over, mean_psi)
+longer = partial(over, time_of_update)
+larger = partial(over, lambda result: bytes_of_update(scenario(result)))
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

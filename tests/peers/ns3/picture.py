@@ -10,7 +10,7 @@ import numpy as np
 from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture
-from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS
+from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS, Wired
 from tests.peers.ns3.ours import OTHERS, dcf, figures, measured
 
 SECONDS = 2.0
@@ -81,7 +81,7 @@ def _wired(cells: Any) -> tuple[list[Off], list[Off]]:
         for load in (0.5, 0.9):
             theirs = cells[f"push {SIZE} B N={owners} load={load:g}"]["staleness"]
             known = np.array([fmean(theirs)]), np.array([stdev(theirs) / sqrt(len(theirs))])
-            cell = ("push", owners, SIZE, load, 400)
+            cell = Wired("push", owners, SIZE, load, 400)
             ours = fmean(figures(cell, alone, seed)["staleness"] for seed in SEEDS)
             queued += _off(np.array([ours]), *known)
             under_way = load / owners * SPEED / SIZE * alone[SIZE]
