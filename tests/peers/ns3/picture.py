@@ -1,4 +1,4 @@
-"""Distances between ours and ns-3: docs/pictures/ns3.png, which ``python -m tests.pictures ns3`` draws."""
+"""Our distance from ns-3: docs/pictures/ns3.png, which ``python -m tests.pictures ns3`` draws."""
 
 import json
 from math import sqrt
