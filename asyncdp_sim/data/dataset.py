@@ -74,8 +74,6 @@ class Dataset:
     public_targets : NDArray, optional
         Targets of the public rows, which are the table's last, (m,): NaN where one is missing.
         None where no row is public.
-    doubts : tuple of str
-        Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
         Where the table's rows stand in its files; None where they are of no file.
     table : Encoded or OnDemand, optional
@@ -106,7 +104,6 @@ class Dataset:
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
     public_targets: Array | None = None
-    doubts: tuple[str, ...] = ()
     file_rows: FileRows | None = None
     table: Table | None = None
     projection: Projection | None = None
@@ -305,8 +302,8 @@ class DataKind(Variant):
         """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
 
-    uncertain: ClassVar[str | None] = None
-    """What may be drawn again of these data to see how far they may be off, in words."""
+    draws_again: ClassVar[bool] = False
+    """Whether :meth:`redraws` draws these data again, to see how far they may be off."""
 
     def redraws(
         self,
