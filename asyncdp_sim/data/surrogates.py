@@ -151,22 +151,15 @@ def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
 
 
 @dataclass(frozen=True, eq=False)
-class Unlikeness:
-    """The distances between owners, by the public rows.
+class Unlikeness(Apart):
+    """The distances between owners, by the public rows: τ² over f(θ*) of the least squares f.
 
     Attributes
     ----------
-    variance, half_width : float
-        τ²/f(θ*) of the least squares f, and of about its 95 % interval.
-    shares : array (N,)
-        λ_i, 0 where no public row is like owner i's.
-    seen : array of bool (N,)
-        Whether a public row is like owner i's.
+    seen : array of int
+        Owners, from 0, whom public rows are like; the shares of the others are 0.
     """
 
-    variance: float
-    half_width: float
-    shares: Array
     seen: Ints
 
 

@@ -292,7 +292,7 @@ def _joint_models(
 def _with_all_rows(known: Population) -> Population:
     """Return a population whose held-out rows are the owners' again; folds take their place."""
     scenario = known.scenario
-    if not scenario.data.holds_out:
+    if scenario.data.held_out == 0:
         return known
     data = scenario.data.model_copy(update={"held_out": 0.0})
     scenario = scenario.model_copy(update={"data": data})
