@@ -12,15 +12,3 @@ from asyncdp_sim.data.tables.rows import Swap
 from asyncdp_sim.data.tables.table_data import TableData
 
 DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | GaussianData, FAMILY]
-
-__all__ = [
-    "SYNTHETIC",
-    "DataSpec",
-    "Dataset",
-    "FraudData",
-    "GaussianData",
-    "HospitalData",
-    "LendingData",
-    "Swap",
-    "TableData",
-]

@@ -18,7 +18,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.rows import (
     Encoded,
@@ -233,10 +233,15 @@ class DeclaredData(TableRecipe):
         Raises
         ------
         DataError
-            On ``data.split``, when it names a column.
+            On ``data.split`` or ``owners.records``, when it names a column, or nothing says so.
         """
         self._require_split()
-        return self._body_rows(self._rows_of_twin(request))
+        if request.records is not None or not self.split.by_target:
+            return self._body_rows(sum(require_records(request.records, request.n_owners)))
+        if self.split.shared_rows is None:
+            rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
+            raise DataError([Fault("data.split.rows", "nothing", rule)])
+        return self._body_rows(self.split.shared_rows)
 
     def _body_rows(self, owned: int) -> int:
         """Return how many rows the twin has before the public ones."""

@@ -331,18 +331,16 @@ def rows_by_value(
             "{rows} rows belong to no owner: no value of {column!r}.", rows=unowned, column=column
         ),
     )
-    if records is not None:
-        short = [
-            Fault(
-                "owners.records", f"{n} for owner {i + 1}", f"{column} {name!r} has {len(r)} rows"
-            )
-            for i, (n, r, name) in enumerate(zip(records, rows, names, strict=True))
-            if n > len(r)
-        ]
-        if short:
-            raise DataError(short)
-        rows = [r[:n] for r, n in zip(rows, records, strict=True)]
-    return rows, notes
+    if records is None:
+        return rows, notes
+    short = []
+    for owner, (n, own, name) in enumerate(zip(records, rows, names, strict=True), 1):
+        if n > len(own):
+            rule = f"{column} {name!r} has {len(own)} rows"
+            short.append(Fault("owners.records", f"{n} for owner {owner}", rule))
+    if len(short) > 0:
+        raise DataError(short)
+    return [own[:n] for own, n in zip(rows, records, strict=True)], notes
 
 
 def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Ints], int]:
@@ -402,12 +400,8 @@ class Dirichlet(NamedByFields):
             drawn = streams.generator("data", "split", "weights")
             weights = drawn.lognormal(sigma=np.sqrt(np.log1p(self.cv**2)), size=n_owners)
         alpha = self.dirichlet * n_owners * weights / weights.sum()
-        shares = np.stack(
-            [
-                streams.generator("data", "split", "group", g).dirichlet(alpha)
-                for g in range(n_groups)
-            ]
-        )
+        drawers = [streams.generator("data", "split", "group", g) for g in range(n_groups)]
+        shares = np.stack([drawer.dirichlet(alpha) for drawer in drawers])
         # In order, so that a row's owner is where its own number falls among its group's shares.
         ends = np.cumsum(shares, axis=1)[:, :-1]
         number = streams.generator("data", "split", "rows").random(count)
@@ -456,14 +450,10 @@ def _is_split(value: object) -> object:
     if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
         return value
     table = value if isinstance(value, Mapping) else {}
-    if "dirichlet" in table:
+    of_column = isinstance(table.get("column"), str) and {*table} <= {"column", "least"}
+    if "dirichlet" in table or of_column:
         try:
-            return Dirichlet(**table)
-        except SpecError as error:
-            raise faults_of(error.faults) from None
-    if {"column"} <= set(table) <= {"column", "least"} and isinstance(table["column"], str):
-        try:
-            return ByColumn(**table)
+            return (Dirichlet if "dirichlet" in table else ByColumn)(**table)
         except SpecError as error:
             raise faults_of(error.faults) from None
     if isinstance(value, str) and (value in ("in-order", "shuffled") or Place.named(value)):
@@ -499,9 +489,8 @@ def held_out_faults(share: float, records: Sequence[int]) -> list[Fault]:
     if 0 in left:
         owner = left.index(0)
         problem = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
-        return [
-            Fault("data.held_out", problem, "allowed is a share that leaves every owner one row")
-        ]
+        rule = "allowed is a share that leaves every owner one row"
+        return [Fault("data.held_out", problem, rule)]
     if len(left) > 0 and sum(left) == sum(records):
         problem = f"{share:g}, which is less than half a row of every owner"
         return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]

@@ -143,7 +143,7 @@ def asked_for(scenario: Scenario) -> bool:
 
     Elsewhere own models would be judged on the rows that they were fitted to.
     """
-    return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
+    return scenario.data.held_out > 0 or (scenario.run.alone and scenario.data.draws_fresh)
 
 
 class EncodedRows(NamedTuple):
@@ -176,7 +176,7 @@ def judge_gains(
 
     model, chosen = scenario.model, models[:RUNS]
     fresh_by_owner = None
-    if not scenario.data.holds_out:
+    if scenario.data.held_out == 0:
         drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
         fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
     most = MOST if fresh_by_owner is None else FRESH
@@ -202,7 +202,7 @@ def judge_gains(
         consortium(gains),
         scored_by(len(model.labels)),
         len(chosen),
-        "held-out rows" if scenario.data.holds_out else "fresh rows",
+        "held-out rows" if scenario.data.held_out > 0 else "fresh rows",
         judging,
     )
 

@@ -17,7 +17,6 @@ from asyncdp_sim.core.specification import (
     Spec,
     Variant,
     outsiders,
-    per_owner,
 )
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
@@ -235,8 +234,9 @@ class ScenarioFacts(CachedSpec):
         count = self.algorithm.gradients_per_answer
         if count == 1:
             return self.compute
-        laws = tuple(in_a_row(law, count) for law in per_owner(self.compute, 1))
-        return laws if isinstance(self.compute, tuple) else laws[0]
+        if isinstance(self.compute, tuple):
+            return tuple(in_a_row(law, count) for law in self.compute)
+        return in_a_row(self.compute, count)
 
     @property
     def _sent_at_most(self) -> tuple[int, ...]:
@@ -292,8 +292,8 @@ class ScenarioFacts(CachedSpec):
     @property
     def accountant(self) -> Accountant:
         """What owners' answers cost."""
-        of = (self.owners.count, self.run.updates, self.values_hidden)
-        return self.spending.accountant_for(*of)
+        count, updates = self.owners.count, self.run.updates
+        return self.spending.accountant_for(count, updates, self.values_hidden)
 
     def noise_for(self, records: npt.NDArray[int64]) -> AnswerNoise:
         """Return the noise on what owners with n_i ``records`` answer with, gradient by gradient.

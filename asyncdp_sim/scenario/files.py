@@ -228,14 +228,9 @@ def write_new(text: str, file: Path, option: str = "--save") -> None:
 
 def data_files(scenario: Scenario) -> list[str]:
     """Return the paths of all data files that a scenario and its sweep name, once each."""
-    matches: list[str] = []
-
-    def note(path: str) -> str:
-        matches.append(path)
-        return path
-
-    _map_paths(scenario.plain(), note)
-    return list(dict.fromkeys(matches))
+    paths: dict[str, str] = {}
+    _map_paths(scenario.plain(), lambda path: paths.setdefault(path, path))
+    return list(paths)
 
 
 def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
@@ -309,8 +304,7 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
 def _check_grid(scenario: Scenario) -> None:
     """Check every cell of a sweep, so that none fails half-way; each fault is reported once."""
     faults: dict[Fault, None] = {}
-    grid = scenario.grid()
-    for chosen in grid:
+    for chosen in scenario.grid():
         try:
             scenario.cell(chosen)
         except (SpecError, DataError) as error:
@@ -330,23 +324,17 @@ def _read(file: Path) -> Raw:
         own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
         problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"
     except OSError as error:
-        problem, remedy = (
-            f"an unreadable file ({error.strerror})",
-            "allowed is a readable TOML file",
-        )
+        problem = f"an unreadable file ({error.strerror})"
+        remedy = "allowed is a readable TOML file"
     except UnicodeDecodeError as error:
-        problem, remedy = (
-            f"bytes that are not UTF-8 at offset {error.start}",
-            "allowed is UTF-8 text",
-        )
+        problem = f"bytes that are not UTF-8 at offset {error.start}"
+        remedy = "allowed is UTF-8 text"
     except TooLongError as error:
-        few = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
-        problem, remedy = str(error), few
+        problem = str(error)
+        remedy = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
     except ValueError as error:
-        problem, remedy = (
-            f"text that is not TOML ({error})",
-            "allowed is TOML 1.0, as in asyncdp new",
-        )
+        problem = f"text that is not TOML ({error})"
+        remedy = "allowed is TOML 1.0, as in asyncdp new"
     raise SpecError([Fault("", problem, remedy)], str(file))
 
 

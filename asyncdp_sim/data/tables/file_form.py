@@ -206,9 +206,7 @@ class FileForm:
 
     def doubts(self) -> list[str]:
         """Return in words what is assumed of the file: other names, or a charset."""
-        if self.guess == b"":
-            return [*self.renamed()]
-        return [*self.renamed(), self._guessed()]
+        return [*self.renamed(), *([] if self.guess == b"" else [self._guessed()])]
 
     def _guessed(self) -> str:
         """Return in words that the charset is a guess, and what else it may be."""
@@ -306,7 +304,8 @@ def _looked_at(
     kept = _MOST if public is None else min(public, _MOST)
     with opened(path) as file:
         first = file.readline(_LONGEST)
-        wide = _MARKS.get(first[:2]) or (charset if _wide(charset) else None)
+        line_end = len("\n\n".encode(charset or "utf-8")) - len("\n".encode(charset or "utf-8"))
+        wide = _MARKS.get(first[:2]) or (charset if line_end > 1 else None)
         if seed is not None and public is not None:
             return _chosen(path, public, seed, wide)
         if wide is not None:  # two bytes a letter: a line's end is found by the whole text
@@ -320,28 +319,18 @@ def _looked_at(
         return header, list(_last(file, kept))
 
 
-def _wide(charset: str | None) -> bool:
-    """Tell whether a line's end is more than a byte in a charset."""
-    return charset is not None and len("\n\n".encode(charset)) - len("\n".encode(charset)) > 1
-
-
 def _chosen(path: str, public: int, seed: int, wide: str | None) -> tuple[bytes, list[bytes]]:
     """Return the header's line and those of public rows that lie anywhere.
 
     The private rows are counted, and nothing else is looked at of them.
     """
-    count = sum(1 for _ in _records(path, wide)) - 1
+    count = sum(1 for _ in _records(path, wide))
     first = next(_records(path, wide), "")
-    stated = _STATED.fullmatch(first.lstrip("\ufeffï»¿").strip("\r\n")) is not None
-    begin = 2 if stated else 1
-    chosen = set(chosen_rows(max(count + 1 - begin, 0), public, seed)[:_MOST].tolist())
-    charset = wide or "latin-1"
-    lines = [
-        record.encode(charset)
-        for place, record in enumerate(_records(path, wide))
-        if place == 0 or place - begin in chosen
-    ]
-    return (lines[0] if lines else b""), lines[1:]
+    begin = 1 if _STATED.fullmatch(first.lstrip("\ufeffï»¿").strip("\r\n")) is None else 2
+    chosen = {0, *(begin + chosen_rows(max(count - begin, 0), public, seed)[:_MOST])}
+    records = (text for place, text in enumerate(_records(path, wide)) if place in chosen)
+    header, *lines = [text.encode(wide or "latin-1") for text in records] or [b""]
+    return header, lines
 
 
 def _records(path: str, wide: str | None) -> Iterator[str]:
@@ -389,9 +378,9 @@ def _charset(header: bytes, rows: Sequence[bytes]) -> str:
         return _MARKS[header[:2]]
     try:
         b"".join([header, *rows]).decode("utf-8")
+        return "utf-8"
     except UnicodeDecodeError:
         return GUESSED
-    return "utf-8"
 
 
 def _separator(lines: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -192,10 +193,9 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":
     """Return the columns of a Parquet file without cells that say that they are missing."""
     lowered = {word.strip().lower() for word in words}
-    for name in frame.columns if len(lowered) > 0 else ():
-        if name != owner:
-            cells_of = frame[name].map(lambda value: written(value).strip().lower() in lowered)
-            frame[name] = frame[name].mask(cells_of)
+    for name in frame.columns.drop(owner, errors="ignore") if len(lowered) > 0 else ():
+        gaps = frame[name].map(lambda value: written(value).strip().lower() in lowered)
+        frame[name] = frame[name].mask(gaps)
     return frame
 
 
@@ -320,11 +320,8 @@ def with_public_rows(
         problem = f"{public_path!r}, a table without a column {lacking[0]!r}"
         rule = "allowed is a table with the columns of data.path that are used"
         raise DataError([Fault("data.public_path", problem, rule)])
-    rows = (
-        *FileRows.from_frame(path, private).parts,
-        *FileRows.from_frame(public_path, public).parts,
-    )
-    return _joined(private, public), FileRows(rows)
+    places = (FileRows.from_frame(*file).parts for file in ((path, private), (public_path, public)))
+    return _joined(private, public), FileRows(tuple(chain(*places)))
 
 
 def public_last(rows: int, public: int, seed: int | None) -> Ints:
@@ -353,8 +350,8 @@ def require_one_header(
     at = int(np.argmin(public_last(len(frame), public, seed)))  # the file's first row
     shown = np.arange(len(frame) - public, len(frame))
     shown = shown[shown != at]
-    cells_of = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
-    numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
+    read = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
+    numbers = [name for name, (x, none) in read.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
     units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)

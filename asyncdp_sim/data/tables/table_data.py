@@ -209,8 +209,8 @@ class TableData(TableRecipe):
             return None
         return self.model_copy(update={"from_stand_in": True})
 
-    twin_words = trait(lambda self: self.stand_in.words)
-    uncertain = trait(lambda self: self.stand_in.uncertain if self.from_stand_in else None)
+    twin_words = "rows drawn from the table's public ones"
+    draws_again = trait(lambda self: self.from_stand_in)
 
     @override
     def build(
@@ -369,14 +369,13 @@ class TableData(TableRecipe):
     def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table, doubts = replaced(self.stand_in, self.split, ground, asked, request.streams)
-        made = self._dataset(
+        table = replaced(self.stand_in, self.split, ground, asked, request.streams)
+        return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,
             request,
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
-        return replace(made, doubts=doubts)
 
     def _to_split(self, ground: Ground, request: BuildRequest) -> TableToSplit:
         """Return the table to be split; nothing is known of its targets."""

@@ -133,8 +133,6 @@ class TableRecipe(DataKind):
     synthetic = trait(lambda self: self.file is None)
     public_file: ClassVar[str | None] = trait(lambda self: self.path)
     """The file whose last rows are public, if any."""
-    holds_out = trait(lambda self: self.held_out > 0)
-
     origin = trait(
         lambda self: (
             f"{SYNTHETIC} twin of {self.kind}"
@@ -191,21 +189,6 @@ class TableRecipe(DataKind):
             rule = f"allowed is at least features = {self.features} with preprocessing = "
             rule += f'"{self.preprocessing.kind}"'
             yield Fault("public_records", str(self.public_records), rule)
-
-    def _rows_of_twin(self, request: BuildRequest) -> int:
-        """Return how many rows of a twin owners have.
-
-        Raises
-        ------
-        DataError
-            On ``data.split`` or ``owners.records``, where nothing says so.
-        """
-        if request.records is None and self.split.by_target:
-            if self.split.shared_rows is None:
-                rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
-                raise DataError([Fault("data.split.rows", "nothing", rule)])
-            return self.split.shared_rows
-        return sum(require_records(request.records, request.n_owners))
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
         """Tell which of a file's columns are read: the used ones and the one that splits.
