@@ -3,10 +3,10 @@
 This module also defines the family ``privacy.accountant``: methods that compute the joint cost.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import inf
+from math import exp, inf, log
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -27,13 +27,13 @@ from asyncdp_sim.privacy.accountants.composition import (
     unlike,
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
-from asyncdp_sim.privacy.accountants.pairs import FALSE_POSITIVES, Attacker, of_losses
+from asyncdp_sim.privacy.accountants.pairs import FALSE_POSITIVES, Attacker, of_pure
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
 from asyncdp_sim.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class ByLosses:
+class ByLosses(Accountant):
     """Answers whose losses are dominated by pairs: an upper bound on ε(δ) of m of them.
 
     If κ owners may hold one record, the spending of each is stated at δ/κ, so they jointly spend
@@ -75,18 +75,10 @@ class ByLosses:
             charges * self.own.answers > self.own.total, np.nextafter(charges, 0), charges
         )
 
-    def zcdp(self, released: Ints) -> None:  # noqa: ARG002
-        """Return nothing: costs are ε."""
-        return
-
     def spent(self, released: Ints) -> Array:
         """Return ε at δ/κ of ``released`` answers each, shape (..., N)."""
-        epsilons = np.empty(released.shape)
-        for owner, charge in enumerate(self.charges.tolist()):
-            counts, places = np.unique(released[..., owner], return_inverse=True)
-            distinct = np.array([self._of(owner, charge, count) for count in counts.tolist()])
-            epsilons[..., owner] = distinct[places].reshape(released.shape[:-1])
-        return epsilons
+        charges = self.charges.tolist()
+        return self._by_count(released, lambda owner, count: self._of(owner, charges[owner], count))
 
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
@@ -96,13 +88,17 @@ class ByLosses:
 
     def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits after ``released`` answers of each owner, shape (..., N)."""
-        power, advantage = np.empty(released.shape), np.empty(released.shape)
+        limits = self._by_count(released, self._told)
+        return Attacker(limits[..., 0], limits[..., 1])
+
+    def _by_count(self, released: Ints, of: Callable[[int, int], Any]) -> Array:
+        """Return ``of``(owner, answers) of all owners, (..., N, ·), each computed once."""
+        columns = []
         for owner in range(released.shape[-1]):
             counts, places = np.unique(released[..., owner], return_inverse=True)
-            distinct = np.array([self._told(owner, count) for count in counts.tolist()])
-            curves = distinct[places].reshape(*released.shape[:-1], 2)
-            power[..., owner], advantage[..., owner] = curves[..., 0], curves[..., 1]
-        return Attacker(power, advantage)
+            distinct = np.array([of(owner, count) for count in counts.tolist()])
+            columns.append(distinct[places.reshape(released.shape[:-1])])
+        return np.stack(columns, axis=released.ndim - 1)
 
     def _told(self, owner: int, count: int) -> tuple[float, float]:
         if count == 0:
@@ -151,7 +147,33 @@ def _epsilon(parts: Parts, delta: float, step: float) -> float:
 
 @lru_cache(maxsize=2**16)
 def _told(parts: Parts, delta: float, step: float) -> tuple[float, float]:
-    return of_losses(together(parts, delta, step, tilted=False))
+    return attacker_of(together(parts, delta, step, tilted=False))
+
+
+_LINES = 401
+"""Number of lines δ(ε) + e^ε f that are evaluated; each is an upper bound on T(f)."""
+_FLAT = 40.0
+"""The smallest slope used is e^−40."""
+
+
+def attacker_of(losses: Composition) -> tuple[float, float]:
+    """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
+
+    f is :data:`FALSE_POSITIVES`.
+    """
+    reach = min(losses.pure, _FLAT)
+    slopes = np.linspace(-reach, min(reach, -log(FALSE_POSITIVES)), _LINES).tolist()
+
+    def line(place: int) -> float:
+        return losses.delta(slopes[place]) + exp(slopes[place]) * FALSE_POSITIVES
+
+    low, high = 0, _LINES - 1  # lines fall, and then grow
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if line(middle + 1) <= line(middle) else (low, middle)
+    pure = of_pure(np.array(losses.pure))
+    power = min(1.0, line(low), float(pure.power))
+    return power, min(losses.delta(0.0), float(pure.advantage))
 
 
 POINTS = 41

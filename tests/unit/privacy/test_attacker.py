@@ -15,13 +15,12 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses
+from asyncdp_sim.privacy.accountants.by_losses import ByLosses, attacker_of
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
     LaplacePair,
     of_gaussian,
-    of_losses,
     of_pure,
     sampled_gaussian,
     words,
@@ -57,7 +56,7 @@ def owners(outcome: RunResult) -> dict[str, Any]:
 
 
 def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
-    return of_losses(together(((pair_of(charge), answers),), DELTA, tilted=False))
+    return attacker_of(together(((pair_of(charge), answers),), DELTA, tilted=False))
 
 
 def test_randomised_response_reaches_what_pure_epsilon_allows():
