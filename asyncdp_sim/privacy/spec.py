@@ -22,8 +22,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, ByLosses
-from asyncdp_sim.privacy.accountants.composition import PairOf
+from asyncdp_sim.privacy.accountants.composition import Accounting, AccountingKind, ByLosses, PairOf
 from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, SampledPure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import (

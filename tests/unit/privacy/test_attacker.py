@@ -15,8 +15,13 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses, attacker_of
-from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
+from asyncdp_sim.privacy.accountants.composition import (
+    ByLosses,
+    PairOf,
+    attacker_of,
+    charge_of,
+    together,
+)
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
     LaplacePair,
