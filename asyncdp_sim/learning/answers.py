@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from asyncdp_sim.learning.algorithms import (
     LocalSteps,
 )
 from asyncdp_sim.learning.objectives import Norm, Records
+
+if TYPE_CHECKING:
+    from asyncdp_sim.learning.replay import CellParts  # the samples of several cells
 
 _FARTHEST = 300.0
 """Largest |ln Ξ_t/Ξ_1|: answers clipped to such a bound have finite squares."""
@@ -130,21 +133,6 @@ class ClipBounds:
 Shape = Literal["vector", "scalar-as-published"]
 
 
-class Sampling(Protocol):
-    """Gradients over some of an owner's records, which are drawn anew for each gradient."""
-
-    @property
-    def stream(self) -> str:
-        """Name of the random stream."""
-
-    @property
-    def size(self) -> int:
-        """Number of random numbers in [0, 1) for each gradient."""
-
-    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
-        """Return gradients (r, p) over the records that ``draws`` (r, size) choose."""
-
-
 class AnswerNoise(ABC):
     """The noise on the answers of all owners of a run.
 
@@ -215,44 +203,32 @@ class Places(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A fixed number of records for each gradient, drawn with replacement.
+    """Gradients over some of an owner's records, which are drawn anew for each gradient.
 
     Attributes
     ----------
     records : Records
     size : int
-        Records of each gradient, ≥ 1.
+        Random numbers in [0, 1) for each gradient: one for each of so many records, drawn with
+        replacement; or one for each record of the largest owner.
+    probability : float, optional
+        q in (0, 1): each record is included with it, independently. The sum of gradients is divided
+        by q n_i, however many records are drawn. Absent, records are drawn with replacement.
     """
 
     records: Records
     size: int
-    stream: ClassVar[str] = "batch"
+    probability: float | None = None
+
+    @property
+    def stream(self) -> str:
+        """Name of the random stream."""
+        return "batch" if self.probability is None else "sample"
 
     def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋, u in ``draws``."""
-        return self.records.sampled(owners, points, draws)
-
-
-@dataclass(frozen=True, eq=False)
-class PoissonSample:
-    """A random number of records: each is included with the same probability, independently.
-
-    Attributes
-    ----------
-    records : Records
-    size : int
-        Records of the largest owner, since a number is drawn for each record.
-    probability : float
-        q in (0, 1). The sum of gradients is divided by q n_i, however many records are drawn.
-    """
-
-    records: Records
-    size: int
-    probability: float
-    stream: ClassVar[str] = "sample"
-
-    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
-        """Return the sum of gradients of records j with ``draws``[:, j] < q, over q n_i."""
+        """Return gradients (r, p) over the records that ``draws`` (r, size) choose."""
+        if self.probability is None:
+            return self.records.sampled(owners, points, draws)
         return self.records.included(owners, points, draws, self.probability)
 
 
@@ -295,7 +271,7 @@ class AnswerModel:
         ∇f_i over all of the owner's records, each record's gradient clipped where that is asked.
     noise : AnswerNoise
         One row of random numbers is drawn for each answer.
-    sample : Sampling, optional
+    sample : Sample, optional
         Present where ∇f_i is over some of the owner's records, drawn anew for each answer.
     allotment : Places, optional
         Present where the noise of an owner's answers differs: the place of each in ``noise``.
@@ -312,7 +288,7 @@ class AnswerModel:
 
     gradients: Gradients
     noise: AnswerNoise
-    sample: Sampling | None = None
+    sample: "Sample | CellParts | None" = None
     allotment: Places | None = None
     copy: int = 0
     whole: bool = False

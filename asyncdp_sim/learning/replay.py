@@ -117,7 +117,7 @@ class CellParts:
 
     Parameters
     ----------
-    parts : sequence of Gradients, Sampling or Places
+    parts : sequence of Gradients, Sample or Places
         One for each cell; cells may share one.
     n_owners : int
         N, in every cell.

@@ -357,15 +357,16 @@ class Scheduled(BudgetKind):
     def weights(self, n_owners: int) -> tuple[Array, ...]:
         if self.shares is not None:
             return (np.array(self.shares),) * n_owners
-        rules = [self._exponents(owner, n_owners) for owner in range(n_owners)]
-        return tuple(np.exp(exponents - exponents.max()) for exponents in rules)
-
-    def _exponents(self, owner: int, n_owners: int) -> Array:
-        """Return ln s_k up to a constant, (K_i,)."""
-        growth = per_owner(1.0 if self.growth is None else self.growth, n_owners)[owner]
-        power = per_owner(0.0 if self.power is None else self.power, n_owners)[owner]
-        k = np.arange(1.0, self.answers_allowed(n_owners, 1)[owner] + 1)
-        return np.asarray(k * np.log(growth) + power * np.log(k))
+        growths = per_owner(1.0 if self.growth is None else self.growth, n_owners)
+        powers = per_owner(0.0 if self.power is None else self.power, n_owners)
+        weights = []
+        for count, growth, power in zip(
+            self.answers_allowed(n_owners, 1), growths, powers, strict=True
+        ):
+            k = np.arange(1.0, count + 1)
+            exponents = k * np.log(growth) + power * np.log(k)  # ln s_k up to a constant
+            weights.append(np.exp(exponents - exponents.max()))
+        return tuple(weights)
 
     @override
     def sized(self, answers: int) -> BudgetKind:

@@ -82,7 +82,7 @@ def laplace_scale(bound: float, answers: Array, records: Array, epsilon: Array) 
 
 @dataclass(frozen=True, eq=False)
 class RecordSensitivity:
-    """The distance by which one record can move the answers of each owner: 2Ξ/n_i.
+    """The distance by which one record can move the answers of each owner, 2Ξ/n_i, to be hidden.
 
     Attributes
     ----------
@@ -92,11 +92,17 @@ class RecordSensitivity:
         n_i.
     size : int
         p, numbers in an answer.
+    shape : str
+        Whether each coordinate has noise of its own; see :class:`LaplaceNoise`.
+    grid : float, optional
+        The step of the answers' grid, if one is chosen.
     """
 
     xi: float
     records: Array
     size: int
+    shape: Shape = "vector"
+    grid: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +185,7 @@ class MechanismKind(Variant):
         raise TypeError(f"no unequal parts are known of mechanism {self.model_dump()['kind']}")
 
     @abstractmethod
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> AnswerNoise:
+    def noise(self, influence: RecordSensitivity, allowance: OwnerBudgets) -> AnswerNoise:
         """Return the noise of answers with these budgets.
 
         Raises
@@ -278,13 +278,7 @@ class NoMechanism(PureMechanism):
     kind: Literal["none"] = "none"
 
     @override
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> NoNoise:
+    def noise(self, influence: RecordSensitivity, allowance: OwnerBudgets) -> NoNoise:
         return NoNoise(np.zeros(len(influence.records)))
 
 
@@ -348,14 +342,8 @@ class LaplaceMechanism(PureMechanism):
     kind: Literal["laplace"] = "laplace"
 
     @override
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> LaplaceNoise:
-        return LaplaceNoise(scale_of(influence, allowance), shape)
+    def noise(self, influence: RecordSensitivity, allowance: OwnerBudgets) -> LaplaceNoise:
+        return LaplaceNoise(scale_of(influence, allowance), influence.shape)
 
 
 def scale_of(influence: RecordSensitivity, allowance: OwnerBudgets) -> Array:
@@ -448,13 +436,7 @@ class DiscreteLaplaceMechanism(PureMechanism):
     kind: Literal["discrete-laplace"] = "discrete-laplace"
 
     @override
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> DiscreteLaplaceNoise:
+    def noise(self, influence: RecordSensitivity, allowance: OwnerBudgets) -> DiscreteLaplaceNoise:
         """Return noise on ``grid``, or the one of :func:`grid_steps`.
 
         Raises
@@ -464,7 +446,7 @@ class DiscreteLaplaceMechanism(PureMechanism):
         """
         scale, held = scale_of(influence, allowance), influence.records
         finest = grid_steps(influence.xi, held, influence.size, scale)
-        steps = finest if grid is None else np.full(len(held), grid)
+        steps = finest if influence.grid is None else np.full(len(held), influence.grid)
         answers, cost = allowance.answers.astype(float), total(allowance)
         noise = DiscreteLaplaceNoise(scale + influence.size * steps * answers / cost, steps)
         steepest = float((noise.scale / steps).max())
@@ -583,13 +565,7 @@ class GaussianMechanism(MechanismKind):
         return OwnerBudgets(ones, epsilon, None, allowance.delta, mu)
 
     @override
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> GaussianNoise:
+    def noise(self, influence: RecordSensitivity, allowance: OwnerBudgets) -> GaussianNoise:
         multiplier = self.accountant(allowance).multiplier
         return GaussianNoise(2 * influence.xi * multiplier / influence.records)
 

@@ -22,8 +22,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, ByLosses
-from asyncdp_sim.privacy.accountants.composition import PairOf
+from asyncdp_sim.privacy.accountants.composition import Accounting, AccountingKind, ByLosses, PairOf
 from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, SampledPure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import (
@@ -342,10 +341,10 @@ class Privacy(Spec):
         if allotment is not None:
             drawn = allotment.of_owners(drawn)
             allowance = self.mechanism.apart(allowance, allotment)
-        influence = RecordSensitivity(xi, drawn, size)
+        influence = RecordSensitivity(xi, drawn, size, self.noise, self.grid)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
-        noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)
+        noise = self.mechanism.noise(influence, allowance)
         hidden = self.listener.shares(noise, influence, in_sum or len(records))
         if self.correlation is None or not isinstance(hidden, LearnerNoise):
             return hidden
@@ -359,9 +358,9 @@ class Privacy(Spec):
         bound = self.bounded
         if bound is None or not self.bound_moves:
             return None
-        moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1)
+        moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1, self.noise, self.grid)
         allowance = self.allowance(n_owners, updates)
-        hides = self.mechanism.noise(moved, allowance, self.noise, self.grid)
+        hides = self.mechanism.noise(moved, allowance)
         return bound.moves(float(hides.scale.max()) / bound.count_share**0.5, self.norm)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:

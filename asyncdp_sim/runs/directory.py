@@ -9,7 +9,7 @@ from asyncdp_sim.comparisons.differences import between, in_words
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures.energy import energy_predictions
-from asyncdp_sim.privacy.accountants.by_losses import spending_columns
+from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results import manifest as manifests
 from asyncdp_sim.results.columns import (

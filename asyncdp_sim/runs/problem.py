@@ -16,7 +16,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Swap
 from asyncdp_sim.learning.algorithms import Algorithm, Asks, Gradients, Setting
-from asyncdp_sim.learning.answers import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
+from asyncdp_sim.learning.answers import AnswerModel, Sample, WholeAnswers
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.privacy import Accountant
@@ -299,11 +299,11 @@ def _reply(
     )
 
 
-def _sample(scenario: Scenario, records: Records) -> Sampling | None:
+def _sample(scenario: Scenario, records: Records) -> Sample | None:
     """Return which records each answer is over; None is all of an owner's."""
     batch, probability = scenario.algorithm.sample, scenario.privacy.sampling
     if probability is not None:
-        return PoissonSample(records, max(map(len, records.targets)), probability)
+        return Sample(records, max(map(len, records.targets)), probability)
     return None if batch is None else Sample(records, batch)
 
 

@@ -27,7 +27,7 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.dispatch import Policy
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.privacy.accountants.by_losses import Accounting
+from asyncdp_sim.privacy.accountants.composition import Accounting
 from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer

@@ -113,7 +113,7 @@ class SphericalMechanism(PureMechanism):
     kind: Literal["spherical"] = "spherical"
 
     @override
-    def noise(self, influence, allowance, shape, grid):
+    def noise(self, influence, allowance):
         return SphericalNoise(scale_of(influence, allowance), influence.size)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.accountants import by_losses, composition
+from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair, LossCells
 
 CACHED: tuple[Callable[..., Any], ...] = (
@@ -16,8 +16,8 @@ CACHED: tuple[Callable[..., Any], ...] = (
     composition._orders,
     composition.charge_of,
     composition.answers_of,
-    by_losses._epsilon,
-    by_losses._told,
+    composition._epsilon,
+    composition._told,
 )
 
 

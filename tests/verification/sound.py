@@ -11,7 +11,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.privacy.accountants.by_losses import Accounting
+from asyncdp_sim.privacy.accountants.composition import Accounting
 from asyncdp_sim.privacy.budgets import Budget, BudgetKind
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import ObserverKind

@@ -16,7 +16,7 @@ import pytest
 import asyncdp_sim.learning.replay as replay_module
 from asyncdp_sim.audits import audit
 from asyncdp_sim.learning import answers as learning_answers
-from asyncdp_sim.learning.answers import Answers, PoissonSample
+from asyncdp_sim.learning.answers import Answers, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.network.learner import Learner
@@ -191,7 +191,7 @@ def drawn_more_often(patch):
         assert isinstance(self.records, LinearRecords)
         return included(self.records, owners, points, draws, self.probability)
 
-    patch.setattr(PoissonSample, "gradient", gradient)
+    patch.setattr(Sample, "gradient", gradient)
 
 
 def only_the_first_step_is_noised(patch):

@@ -23,14 +23,14 @@ from asyncdp_sim.learning.algorithms import (
     ParameterServer,
     Setting,
 )
-from asyncdp_sim.learning.answers import AnswerModel, PoissonSample
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Push, Rounds
-from asyncdp_sim.privacy.accountants.by_losses import spending_columns
+from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
@@ -209,7 +209,7 @@ def sampled(seed, runs=5000):
     objective = Quadratic.from_records(*RECORDS, SIGMA, None)
     trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
     scopes = [Streams(seed).within("replicate", r) for r in range(1, runs + 1)]
-    sample = PoissonSample(LinearRecords(*RECORDS), 3, Q)
+    sample = Sample(LinearRecords(*RECORDS), 3, Q)
     reply = AnswerModel(objective, GaussianNoise(np.array([scale])), sample)
     steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
     final = replay([trace] * runs, steps, reply, scopes, 1).final

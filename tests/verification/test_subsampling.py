@@ -15,7 +15,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.learning.answers import PoissonSample
+from asyncdp_sim.learning.answers import Sample
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
@@ -143,7 +143,7 @@ def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind):
         theta = rng.normal(size=9)
         alone = PerceptronRecords(net, list(rows[:, None]), list(y[:, None]), SQUARED, 0.8)
         each = alone.gradient(np.arange(n), np.tile(theta, (n, 1)))
-    sample = PoissonSample(records, n, q)
+    sample = Sample(records, n, q)
     owners = np.zeros(draws, dtype=np.int64)
     points = np.tile(theta, (draws, 1))
     found = sample.gradient(owners, points, rng.random((draws, n + 2))[:, :n])

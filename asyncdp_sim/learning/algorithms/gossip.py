@@ -15,7 +15,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
-from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
@@ -326,8 +326,6 @@ class GossipGraph(GossipKind):
     @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
         protocol, n_owners = setting.protocol, setting.n_owners
-        if protocol is None or not self.runs_on(protocol):
-            raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         often = np.zeros(n_owners + 1)
         shares = protocol.edge_shares(n_owners)
@@ -335,11 +333,9 @@ class GossipGraph(GossipKind):
             often[a] += share
             often[b] += share
         pi = often[1:]
-        rho = self.rho_of(n_owners, setting.horizon, setting.sigma)
-        rate = rho / setting.horizon**2
-        judged = 0 if graph.learner else None
-        if self.judged == "owner":
-            judged = 1 if graph.learner else 0
+        rate = self.rho_of(n_owners, setting.horizon, setting.sigma) / setting.horizon**2
+        first = 1 if graph.learner else 0  # the place of the first owner
+        central = 0 if graph.learner else None
         gamma = 1 / (2 * n_owners) if graph.learner else 1 / n_owners
         return GossipGraphSteps(
             n_nodes=len(graph.nodes(n_owners)),
@@ -349,7 +345,7 @@ class GossipGraph(GossipKind):
             step=rate / setting.sigma * setting.weights / pi,
             theta_max=setting.theta_max,
             initial=self.initial,
-            judged=judged,
+            judged=first if self.judged == "owner" else central,
         )
 
 
@@ -517,8 +513,6 @@ class Averaging(AlgorithmSpec):
     @override
     def steps(self, setting: Setting) -> AveragingSteps:
         protocol, n_owners = setting.protocol, setting.n_owners
-        if protocol is None or not self.runs_on(protocol):
-            raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         n_nodes = len(graph.nodes(n_owners))
         most = np.inf if setting.theta_max is None else setting.theta_max

@@ -111,7 +111,7 @@ class Records(ABC):
         return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
 
     @cached_property
-    def _spreads(self) -> list[Array]:
+    def spreads(self) -> list[Array]:
         """‖x‖₂ of every row, one array per owner: sup of |Δθᵀx|/‖Δθ‖₂."""
         if self.norm == "l2":
             return self.lengths
@@ -157,25 +157,6 @@ class StackedRecords(Records):
     @abstractmethod
     def width(self) -> int:
         """Numbers that are computed for one model and one row."""
-
-    @abstractmethod
-    def ceiling(
-        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
-    ) -> Array:
-        """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
-
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
-        x, y = self.features[owner][rows], self.targets[owner][rows]
-        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
-        far = np.linalg.norm(centres, axis=1) + radius
-        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
-        bounds = np.empty((len(y), len(centres)))
-        for stack in stacks(len(centres), self.width * len(y)):
-            bounds[:, stack] = self.ceiling(x, y, spreads, lengths, centres[stack], radius)
-        bounds *= 1 + 1e-9
-        unbounded_where_sums_overflow(bounds, spreads[:, None], far)
-        return bounds
 
     def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
@@ -404,7 +385,7 @@ class LinearRecords(Records):
         of z (and never beyond its supremum).
         """
         x, y = self.features[owner][rows], self.targets[owner][rows, None]
-        spreads, far = self._spreads[owner][rows, None], np.linalg.norm(centres, axis=1) + radius
+        spreads, far = self.spreads[owner][rows, None], np.linalg.norm(centres, axis=1) + radius
         rounding = ROUNDING * (x.shape[1] + 8) * far
         reach = (radius + rounding) * spreads
         z = x @ centres.T

@@ -19,7 +19,14 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
-from asyncdp_sim.learning.objectives.records import Norm, StackedRecords
+from asyncdp_sim.learning.objectives.records import (
+    ROUNDING,
+    Norm,
+    Rows,
+    StackedRecords,
+    stacks,
+    unbounded_where_sums_overflow,
+)
 
 
 @dataclass(frozen=True)
@@ -185,12 +192,24 @@ class SoftmaxRecords(StackedRecords):
         return np.asarray(np.linalg.norm(slopes, ord=1 if self.norm == "l1" else 2, axis=-1))
 
     @override
-    def ceiling(
-        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
-    ) -> Array:
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.records.Records`.
+
+        s moves by at most r‖x‖₂/√2 in L1 and r‖x‖₂/2 in L2, and is never beyond its supremum.
+        """
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        spreads, lengths = self.spreads[owner][rows], self.lengths[owner][rows]
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
         moved = radius * spreads * (1 / sqrt(2) if self.norm == "l1" else 1 / 2)
-        size = self._size(self.loss.slope(self.loss.scores(x, centres), y))
-        return np.asarray((np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T)
+        bounds = np.empty((len(y), len(centres)))
+        for stack in stacks(len(centres), self.width * len(y)):
+            size = self._size(self.loss.slope(self.loss.scores(x, centres[stack]), y))
+            longest = np.minimum(size + moved, self.loss.longest(self.norm))
+            bounds[:, stack] = (longest * lengths).T
+        bounds *= 1 + 1e-9
+        unbounded_where_sums_overflow(bounds, spreads[:, None], far)
+        return bounds
 
     @override
     def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:

@@ -13,12 +13,13 @@ record; its distance to P₁ and P₂ is at most half their largest distance. Pr
 ``docs/privacy/subsampling.md``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,31 +41,35 @@ _DOWN = 1 - 1e-12
 """Factor that makes ε of a closed form smaller, to cover rounding."""
 
 
-class Accountant(Protocol):
-    """The cost of answers, for all owners of a run."""
+class Accountant(ABC):
+    """The cost of answers, for all owners of a run.
 
-    @property
-    def answers(self) -> Ints:
-        """K_i, how many answers owner i may release, shape (N,)."""
+    Attributes
+    ----------
+    answers : array of int (N,)
+        K_i, how many answers owner i may release.
+    epsilon : array (N,)
+        ε_i, the budget of owner i, possibly infinite.
+    delta : float
+        δ at which every ε is stated; 0 is pure.
+    multiplier : array (N,) or None
+        z_i, of Gaussian answers alone.
+    """
 
-    @property
-    def epsilon(self) -> Array:
-        """ε_i, the budget of owner i, shape (N,)."""
+    answers: Ints
+    epsilon: Array
+    delta: float
+    multiplier: Array | None
 
-    @property
-    def delta(self) -> float:
-        """δ at which every ε is stated; 0 is pure."""
-
-    @property
-    def multiplier(self) -> Array | None:
-        """z_i, of Gaussian answers alone, shape (N,)."""
-
-    def zcdp(self, released: Ints) -> Array | None:
+    def zcdp(self, released: Ints) -> Array | None:  # noqa: ARG002
         """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
+        return None
 
+    @abstractmethod
     def spent(self, released: Ints) -> Array:
         """Return ε spent by owners that released so many answers, shape (..., N)."""
 
+    @abstractmethod
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share.
 
@@ -72,12 +77,13 @@ class Accountant(Protocol):
         the sensitivity that the noise was scaled for.
         """
 
+    @abstractmethod
     def attacker(self, released: Ints) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pure:
+class Pure(Accountant):
     """Answers that are each ε-differentially private: ε adds up (Async, Theorem 1).
 
     Attributes
@@ -97,10 +103,6 @@ class Pure:
     delta = 0.0
     multiplier = None
 
-    def zcdp(self, released: Ints) -> None:  # noqa: ARG002
-        """Return nothing: costs are ε."""
-        return
-
     def times(self, factor: Array | float) -> Array | float:
         """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
         return factor
@@ -119,7 +121,7 @@ class Pure:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class Gaussian(Accountant):
     """Gaussian answers: ε(δ) of m answers is that of one with multiplier z_i/√m.
 
     Their zero-concentrated differential privacy is ρ = m/(2z_i²).
@@ -331,7 +333,7 @@ class SampledPure(Pure):
 
 
 @dataclass(frozen=True, eq=False)
-class Converted:
+class Converted(Accountant):
     """The cost of answers in units of reference answers: m cost as much as :meth:`equal` of those.
 
     An answer that is made of several noisy gradients is charged for each: it is a function of them,
@@ -356,17 +358,13 @@ class Converted:
     epsilon = property(attrgetter("single.epsilon"))
     delta = property(attrgetter("single.delta"))
     multiplier = property(attrgetter("single.multiplier"))
+    answers = property(lambda self: self.single.answers // self.gradients)
 
     def equal(self, released: Ints) -> npt.NDArray[Any]:
         """Return how many reference answers, perhaps no integer, cost as much, (..., N)."""
         if self.allotment is None:
             return released * self.gradients
         return self.allotment.equal(np.asarray(released))
-
-    @property
-    def answers(self) -> Ints:
-        """K_i, how many answers owner i may release, shape (N,)."""
-        return self.single.answers // self.gradients
 
     def zcdp(self, released: Ints) -> Array | None:
         """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""

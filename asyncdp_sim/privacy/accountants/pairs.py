@@ -14,23 +14,16 @@ as hard to distinguish as N(0, 1) from N(μ, 1), μ = 1/z; K of them have μ√K
 their (ε, δ) as a root. Attacks on its claims use the closed forms below instead.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from math import exp, inf, log, sqrt
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
-
-if TYPE_CHECKING:
-    from asyncdp_sim.privacy.accountants.composition import Composition
-from abc import ABC, abstractmethod
-from functools import partial
-from math import expm1, log1p
-
-from typing_extensions import override
 
 UNIT = 2.0**-53
 """The relative error of one rounding."""
@@ -143,11 +136,7 @@ class SampledGaussianPair(Pair):
 
     mu: float
     probability: float
-
-    @property
-    @override
-    def pure(self) -> float:
-        return inf
+    pure = inf
 
     @override
     def top(self, beyond: float) -> float:
@@ -225,10 +214,6 @@ def _mixed(
 
 FALSE_POSITIVES = 0.01
 """False-alarm rate f at which the true-positive rate is reported."""
-_LINES = 401
-"""Number of lines δ(ε) + e^ε f that are evaluated; each is an upper bound on T(f)."""
-_LEAST = 40.0
-"""The smallest slope used is e^−40."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,26 +277,6 @@ def of_gaussian(mu: Array, false_positives: float = FALSE_POSITIVES) -> Attacker
     from scipy.special import ndtr, ndtri
 
     return Attacker(np.asarray(ndtr(ndtri(false_positives) + mu)), np.asarray(2 * ndtr(mu / 2) - 1))
-
-
-def of_losses(losses: "Composition") -> tuple[float, float]:
-    """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
-
-    f is :data:`FALSE_POSITIVES`.
-    """
-    reach = min(losses.pure, _LEAST)
-    slopes = np.linspace(-reach, min(reach, -log(FALSE_POSITIVES)), _LINES).tolist()
-
-    def line(place: int) -> float:
-        return losses.delta(slopes[place]) + exp(slopes[place]) * FALSE_POSITIVES
-
-    low, high = 0, _LINES - 1  # lines fall, and then grow
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if line(middle + 1) <= line(middle) else (low, middle)
-    pure = of_pure(np.array(losses.pure))
-    power = min(1.0, line(low), float(pure.power))
-    return power, min(losses.delta(0.0), float(pure.advantage))
 
 
 def words(power: float, advantage: float, owners: int, unit: str = "record") -> str:

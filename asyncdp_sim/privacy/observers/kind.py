@@ -66,10 +66,12 @@ Reasons = list[tuple[bool, str]]
 """Requirements on a scenario; each has a flag that is true if it is not met."""
 
 
-def plainly(scenario: Any) -> Reasons:
+def plainly(scenario: Any, gaussian: str = "Gaussian noise") -> Reasons:
     """Return the requirements of an observer that does not receive all answers."""
     privacy, steps = scenario.privacy, scenario.values_hidden
+    mechanism = privacy.mechanism
     return [
+        (mechanism.composition != "gaussian", f"{gaussian}, given {mechanism.kind}"),
         (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
         (privacy.sampling is not None, "answers over all records"),
         (steps > 1, f"answers of one gradient each, given algorithm.local_steps = {steps}"),
@@ -131,9 +133,14 @@ class ObserverKind(Variant):
         """Yield additional lines for ``check``."""
         yield from ()
 
-    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:  # noqa: ARG002
-        """Return the budgets of answers against this observer."""
-        return allowance
+    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
+        """Return the budgets of answers; in a sum all owners have 1/z of the strictest."""
+        if not self.sees_sums:
+            return allowance
+        multiplier = mechanism.accountant(allowance).multiplier
+        if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
+            return allowance
+        return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
 
     def shares(
         self,
@@ -164,14 +171,6 @@ class ObserverKind(Variant):
         """Return what it learned about each owner: by default all released answers."""
         released = np.stack([trace.released for trace in traces])
         return Learned(accountant.spent(released), accountant.zcdp(released))
-
-
-def of_the_strictest(allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-    """Return the budgets for a sum, in which all owners have 1/z of the strictest."""
-    multiplier = mechanism.accountant(allowance).multiplier
-    if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
-        return allowance
-    return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
 
 
 class TranscriptObserver(ObserverKind):
@@ -234,7 +233,7 @@ class AggregateObserver(ObserverKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        privacy, algorithm = scenario.privacy, scenario.algorithm
+        algorithm = scenario.algorithm
         n_owners, protocol = scenario.owners.count, scenario.protocol
         apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
         reasons = [
@@ -244,11 +243,7 @@ class AggregateObserver(ObserverKind):
                 "push or broadcast whose owners answer at a tick, one answer at a time, given "
                 f"{algorithm.kind} on {protocol.kind}",
             ),
-            (
-                privacy.mechanism.composition != "gaussian",
-                f"Gaussian noise, whose shares add up to it, given {privacy.mechanism.kind}",
-            ),
-            *plainly(scenario),
+            *plainly(scenario, "Gaussian noise, whose shares add up to it"),
             (scenario.channel.contended is not None, "answers that share no channel"),
             (scenario.clock.superposed, "owners that have clocks of their own"),
             (
@@ -341,10 +336,6 @@ class AggregateObserver(ObserverKind):
         sent = here * (1 - query) * delivered(answer, 1 + channel.retransmissions)
         steps = {"answer": (sent,), "opening": (sent, trip), "every-step": (trip, trip, sent, trip)}
         return tuple(np.cumprod(steps[self.absent_at]).tolist())
-
-    @override
-    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-        return of_the_strictest(allowance, mechanism)
 
     @override
     def shares(

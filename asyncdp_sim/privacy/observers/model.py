@@ -30,8 +30,6 @@ from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     LearnerNoise,
-    MechanismKind,
-    OwnerBudgets,
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.observers.kind import (
@@ -39,7 +37,6 @@ from asyncdp_sim.privacy.observers.kind import (
     Listener,
     ObserverKind,
     gaussian_epsilons,
-    of_the_strictest,
     plainly,
 )
 from asyncdp_sim.trace import Trace
@@ -236,16 +233,12 @@ class ModelObserver(ObserverKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        privacy, algorithm = scenario.privacy, scenario.algorithm
-        rounds, bound = algorithm.in_rounds, privacy.sensitivity
+        algorithm, bound = scenario.algorithm, scenario.privacy.sensitivity
+        rounds = algorithm.in_rounds
         reasons = [
             (
                 rounds is None,
                 f"rounds whose answers are averaged, given algorithm {algorithm.kind}",
-            ),
-            (
-                privacy.mechanism.composition != "gaussian",
-                f"Gaussian noise, given {privacy.mechanism.kind}",
             ),
             *plainly(scenario),
         ]
@@ -309,7 +302,6 @@ class TrustedLearner(ModelObserver):
     def misfits(self, scenario: Any) -> list[Fault]:
         network, n_owners = scenario.network, scenario.owners.count
         algorithm, protocol = scenario.algorithm, scenario.protocol
-        mechanism = scenario.privacy.mechanism
         lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("", "_query")]
         asked = protocol.asked_at_most or n_owners
         full = _always_full(scenario, asked)
@@ -318,7 +310,6 @@ class TrustedLearner(ModelObserver):
                 not algorithm.sums_suffice or not protocol.makes_updates,
                 f"learning in rounds, given {algorithm.kind} on {protocol.kind}",
             ),
-            (mechanism.composition != "gaussian", f"Gaussian noise, given {mechanism.kind}"),
             *plainly(scenario),
             (protocol.round_deadline is not None, "rounds without a deadline"),
             (network.channel.contended is not None, "answers that share no channel"),
@@ -346,10 +337,6 @@ class TrustedLearner(ModelObserver):
                 f"noise on counts: Gaussian with standard deviation {law.noise:.3g} on a count of "
                 f"{in_sum} answers; it changes the clip bound by {100 * walks:.3g} % a round"
             )
-
-    @override
-    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-        return of_the_strictest(allowance, mechanism)
 
     @override
     def share_of_noise(self, n_owners: int, in_sum: int) -> float:

@@ -15,13 +15,17 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons.comparison import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
+from asyncdp_sim.privacy.accountants.composition import (
+    ByLosses,
+    PairOf,
+    attacker_of,
+    charge_of,
+    together,
+)
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
     LaplacePair,
     of_gaussian,
-    of_losses,
     of_pure,
     sampled_gaussian,
     words,
@@ -57,7 +61,7 @@ def owners(outcome: RunResult) -> dict[str, Any]:
 
 
 def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
-    return of_losses(together(((pair_of(charge), answers),), DELTA, tilted=False))
+    return attacker_of(together(((pair_of(charge), answers),), DELTA, tilted=False))
 
 
 def test_randomised_response_reaches_what_pure_epsilon_allows():

@@ -18,8 +18,8 @@ from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.accountants import composition
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import (
+    ByLosses,
     Composition,
     PairOf,
     answers_of,

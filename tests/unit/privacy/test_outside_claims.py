@@ -16,7 +16,7 @@ from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.privacy.accountants.by_losses import AccountingKind, ByLosses, LossDistributions
+from asyncdp_sim.privacy.accountants.composition import AccountingKind, ByLosses, LossDistributions
 from asyncdp_sim.privacy.budgets import Horizon
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
