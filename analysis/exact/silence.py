@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.latency import STAGES
+from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law

@@ -86,17 +86,15 @@ class Owner:
         drawn = self.online_for_query or self.online_at_tick
         return self.offline_reasons == 0 and (drawn is None or drawn(tick))
 
-    def go_offline(self, learner: Learner) -> None:
-        """Take one more reason to be offline; ticks of its clock are dropped."""
-        self.offline_reasons += 1
+    def set_online(self, online: bool, learner: Learner) -> None:
+        """Take one reason to be offline away, or one more; ticks of its clock are dropped then."""
         learner.presence_changes += 1
-        if self.offline_reasons == 1:
-            learner.recorder.offline(self.number)
-
-    def go_online(self, learner: Learner) -> None:
-        """Take one reason to be offline away."""
+        if not online:
+            self.offline_reasons += 1
+            if self.offline_reasons == 1:
+                learner.recorder.offline(self.number)
+            return
         self.offline_reasons -= 1
-        learner.presence_changes += 1
         if self.offline_reasons == 0:
             learner.recorder.online(self.number)
             learner.absences.over(self.number)
@@ -126,15 +124,15 @@ class DeliveryPolicy:
         Whether every message arrives and is used: nothing is lost, late, or acknowledged.
     """
 
-    attempts: int = 1
-    fresh: bool = False
-    timeout_ticks: int | None = None
-    vanishes: bool = False
-    locks: bool = False
-    newest_only: bool = False
-    answer_ticks: int | None = None
-    request_ticks: int | None = None
-    sure: bool = False
+    attempts: int
+    fresh: bool
+    timeout_ticks: int | None
+    vanishes: bool
+    locks: bool
+    newest_only: bool
+    answer_ticks: int | None
+    request_ticks: int | None
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind, PacketLosses
-from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.network.spec import Payload
 from asyncdp_sim.network.topology import Topology
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded

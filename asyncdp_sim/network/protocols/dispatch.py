@@ -284,8 +284,8 @@ class Dispatch(ProtocolKind):
         return self.chances(n_owners) if by_chance else None
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        return wrong_length("protocol.probabilities", self.probabilities, n_owners, "number")
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
 
     @override
     def stall_period(self, network: Any, count: int) -> None:

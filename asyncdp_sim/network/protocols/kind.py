@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
-from operator import mul
+from operator import attrgetter, mul
 from typing import Any, ClassVar, Literal
 
 from asyncdp_sim.core.errors import Fault
@@ -15,7 +15,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Owner
+from asyncdp_sim.network.owner import Owner
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
@@ -94,10 +94,6 @@ class ProtocolKind(Variant):
         """Return whether a request to a locked learner is refused at the tick, and all is over."""
         return False
 
-    def delivery_policy(self) -> DeliveryPolicy:
-        """Return how owners deal with what goes wrong."""
-        return DeliveryPolicy(vanishes=self.vanishes, newest_only=self.newest_only)
-
     @abstractmethod
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start what owners do not begin themselves."""
@@ -106,15 +102,8 @@ class ProtocolKind(Variant):
         """Act at a tick of an owner's clock; do nothing where owners only answer."""
         yield from ()
 
-    def faults_of_network(self, n_owners: int, parts: Any) -> Iterable[Fault]:
-        """Return what does not fit the number of owners, or other parts of the network.
-
-        Parameters
-        ----------
-        n_owners : int
-            N.
-        parts : Network or Scenario
-        """
+    def faults_of_network(self, network: Any) -> Iterable[Fault]:
+        """Return what does not fit the number of owners, or other parts of the network."""
         return ()
 
     def not_superposable(self) -> Iterator[Fault]:
@@ -176,8 +165,12 @@ def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
     return [(name, share) for name, share in most if share > 0]
 
 
-def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
-    """Return a fault where nobody waits as long as an answer takes at least, but for rounding."""
+def hopeless(key: str, patience: float | None, network: Any, more: float = 0.0) -> list[Fault]:
+    """Return a fault where nobody waits as long as an answer takes at least, but for rounding.
+
+    That is the least time of an exchange and ``more`` (time units).
+    """
+    least = 0.0 if patience is None else min(network.exchange_times(attrgetter("least"))) + more
     if patience is None or least <= patience * (1 + 1e-12):
         return []
     rule = f"an answer takes at least {least:g}, so no update can ever happen"

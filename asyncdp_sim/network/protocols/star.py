@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity, Priority, Signal
 from asyncdp_sim.core.specification import Count, Duration, trait
@@ -20,10 +21,9 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.network.exchanges import BroadcastQuery as Query
-from asyncdp_sim.network.latency import answer_airtime, least_times
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.learner import Learner, Numbers
-from asyncdp_sim.network.owner import DeliveryPolicy, Owner
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import BUSY
@@ -74,13 +74,8 @@ class Request(ProtocolKind):
         return self.busy == "refuse" and not isinstance(law, tuple) and law.instant
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        return hopeless("protocol.timeout", self.timeout, min(least_times(n_owners, parts)))
-
-    @override
-    def delivery_policy(self) -> DeliveryPolicy:
-        timeout = None if self.timeout is None else to_ticks(self.timeout)
-        return DeliveryPolicy(timeout_ticks=timeout, vanishes=self.vanishes, locks=True)
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        return hopeless("protocol.timeout", self.timeout, network)
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -209,11 +204,11 @@ class Broadcast(ProtocolKind):
             yield Fault("delay", "a law", 'allowed only with answer_at = "after-delay"')
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        airtime = answer_airtime(n_owners, parts)
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        airtime = network.airtime or 0.0
         if self.interval >= airtime:
-            least = min(least_times(n_owners, parts)) + self.delay.least
-            return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
+            patience = self.interval if self.newest_only else None
+            return hopeless("protocol.interval", patience, network, more=self.delay.least)
         rule = f"allowed is a number ≥ the airtime {airtime:g}"
         return [Fault("protocol.interval", f"{self.interval:g}", rule)]
 
@@ -311,10 +306,10 @@ class Rounds(ProtocolKind):
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
-        yield from hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
-        if self.owners is not None and self.owners > n_owners:
-            rule = f"allowed is at most {n_owners}, the number of owners"
+    def faults_of_network(self, network: Any) -> Iterator[Fault]:
+        yield from hopeless("protocol.deadline", self.deadline, network)
+        if self.owners is not None and self.owners > network.n_owners:
+            rule = f"allowed is at most {network.n_owners}, the number of owners"
             yield Fault("protocol.owners", str(self.owners), rule)
 
     @override
@@ -334,7 +329,7 @@ class Rounds(ProtocolKind):
         draws = None if self.owners is None else streams.generator("rounds")
         learner.kernel.start(self._rounds(owners, learner, draws))
 
-    def draw(self, numbers: Numbers, draws: np.random.Generator) -> Numbers:
+    def draw(self, numbers: Ints, draws: np.random.Generator) -> Ints:
         """Return the owners that a round asks, of those that may be asked, in their order."""
         if self.owners is None or len(numbers) <= self.owners:
             return numbers

@@ -13,7 +13,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.network.latency import Aggregation
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,

@@ -18,7 +18,6 @@ Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Trans. Inf
 """
 
 from collections.abc import Sequence
-from math import cos, pi
 from typing import Literal
 
 import numpy as np
@@ -121,26 +120,6 @@ def second_eigenvalue(mean: Array) -> float:
     if not np.allclose(square, square.T, rtol=0, atol=1e-12):
         raise refused("mean", "a matrix that is not symmetric", "E W")
     return float(np.linalg.eigvalsh(square)[-2])
-
-
-def star(n_owners: int) -> float:
-    """Return λ_2(E W) of a learner with N owners that wake alike: 1 − 1/(2N), 0 for N = 1."""
-    return 0.0 if count("n_owners", n_owners) == 1 else 1 - 1 / (2 * n_owners)
-
-
-def complete(n_owners: int) -> float:
-    """Return λ_2(E W) of N ≥ 2 owners of whom all pairs wake alike: 1 − 1/(N − 1)."""
-    return 1 - 1 / (count("n_owners", n_owners, 2) - 1)
-
-
-def ring(n_owners: int) -> float:
-    """Return λ_2(E W) of N ≥ 2 owners in a ring: 1 − (1 − cos(2π/N))/N, 0 for N = 2.
-
-    The gap falls as 2π²/N³.
-    """
-    if count("n_owners", n_owners, 2) == 2:  # one edge, not two
-        return 0.0
-    return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
 
 
 def smallest_entry(matrix: Array) -> float:

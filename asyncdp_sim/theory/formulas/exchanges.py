@@ -12,7 +12,6 @@ Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import expm1, fsum, log1p
 
 import numpy as np
@@ -68,26 +67,12 @@ def mean_until_all(n_owners: int) -> float:
     return fsum(number / missing for missing in range(1, number + 1))
 
 
-@dataclass(frozen=True)
-class AnswersPerQuery:
-    """The answers that one broadcast query brings in.
+def broadcast(
+    n_owners: int, probability: float, airtime: float, window: float
+) -> tuple[float, float]:
+    """Return the answers to a query to N owners, and those that overlap no other, in the mean.
 
-    Attributes
-    ----------
-    mean_begun : float
-        Nq, answers that are sent, in the mean.
-    mean_clean : float
-        Answers that overlap no other, in the mean.
-    """
-
-    mean_begun: float
-    mean_clean: float
-
-
-def broadcast(n_owners: int, probability: float, airtime: float, window: float) -> AnswersPerQuery:
-    """Return what a query to N owners brings in, over all numbers of listeners.
-
-    The mean number of clean answers is
+    Nq answers are begun. The mean number of clean ones is
     Nq(1−2d)(1−2dq)^{N−1} + 2[(1−dq)^N − (1−2dq)^N], the mean of m·P(clean given m), where m
     answers are begun and P(clean given m) = (1−2d)^m + (2/m)[(1−d)^m − (1−2d)^m]: with
     E x^m = (1−q+qx)^N and E m x^m = Nqx(1−q+qx)^{N−1}. Divided by Nq it is the probability that
@@ -115,7 +100,7 @@ def broadcast(n_owners: int, probability: float, airtime: float, window: float) 
     both = 1 - 2 * d * q
     clean = number * q * (1 - 2 * d) * both ** (number - 1)
     clean += 2 * ((1 - d * q) ** number - both**number)
-    return AnswersPerQuery(number * q, clean)
+    return number * q, clean
 
 
 def share(airtime: float, window: float) -> float:

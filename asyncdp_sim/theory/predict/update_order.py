@@ -347,7 +347,7 @@ def selection(facts: Facts) -> tuple[float, ...]:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    _require_answers(facts)
+    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
     if facts.n_owners == 1:
         return (1.0,)
     if facts.protocol.one_on_one:
@@ -357,11 +357,6 @@ def selection(facts: Facts) -> tuple[float, ...]:
     require_independent(facts)
     no_formula_if("" if facts.shared else facts.spent())
     return _parts(facts.rates or ())
-
-
-def _require_answers(facts: Facts) -> None:
-    """Raise unless answers make the updates."""
-    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
 
 
 def _parts(flows: Sequence[float]) -> tuple[float, ...]:
@@ -414,7 +409,7 @@ def shares(facts: Facts) -> tuple[float, ...]:
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    _require_answers(facts)
+    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
     if facts.n_owners == 1:
         return (1.0,)
     own = facts.shares()
