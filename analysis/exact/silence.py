@@ -90,7 +90,7 @@ def mean_gap(facts: Facts) -> float:
         raise NoFormulaError("answers may wait before they are sent again")
     query, request = (
         np.array(channel.packet_loss(message).shares(facts.n_owners))
-        for message in ("_query", "_request")
+        for message in ("query", "request")
     )
     asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
     sent = np.array([mean_attempts(loss, result.attempts) for loss in result.loss.tolist()])

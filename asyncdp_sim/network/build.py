@@ -14,8 +14,8 @@ from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.kind import Backoff, Fate, Medium, Port
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
-from asyncdp_sim.network.spec import MESSAGES, Laws, Network
+from asyncdp_sim.network.owner import MESSAGES, DeliveryPolicy, Durations, Link, Owner, SureLink
+from asyncdp_sim.network.spec import Laws, Network
 from asyncdp_sim.network.sums import Trips
 from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.vocabulary import State
@@ -257,8 +257,8 @@ class Builder:
     def _losses_of_trips(self, number: int, mine: Scope) -> Iterator[Iterator[bool]]:
         """Yield which messages of a step are lost, there and back, where any can be."""
         sums = self._network.aggregation
-        for name, field in (("query", "_query"), ("answer", "")):
-            law, source = self._network.channel.packet_loss(field), mine.generator
+        for name in ("query", "answer"):
+            law, source = self._network.channel.packet_loss(name), mine.generator
             lost = law.draws(partial(source, "loss", name), number - 1)
             if lost is not None and sums is not None and sums.absent_at is not None:
                 yield lost
@@ -266,28 +266,16 @@ class Builder:
     def _link(self, owner: Owner) -> Link:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel
 
-        def lost(message: str, field: str) -> Iterator[bool] | None:
-            source = partial(mine.generator, "loss", message)
-            return channel.packet_loss(field).draws(source, owner.number - 1)
-
+        losses = {}
+        for name in MESSAGES:
+            law, source = channel.packet_loss(name), partial(mine.generator, "loss", name)
+            losses[name] = law.draws(source, owner.number - 1)
         port = None if self._medium is None else self._medium.port(owner.number)
         waits = channel.waits(mine, "resend")
         if self._notes is not None:
             port = None if port is None else self._notes.port(owner.number, port)
             waits = self._notes.backoff(owner.number, waits)
-        return Link(
-            owner,
-            self._learner,
-            self.policy,
-            LostMessages(
-                request=lost("request", "_request"),
-                query=lost("query", "_query"),
-                answer=lost("answer", ""),
-                acknowledgement=lost("acknowledgement", "_acknowledgement"),
-            ),
-            port,
-            waits,
-        )
+        return Link(owner, self._learner, self.policy, losses, port, waits)
 
 
 def _stages(network: Network) -> dict[str, tuple[Laws, tuple[int, ...] | None]]:

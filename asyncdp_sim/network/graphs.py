@@ -160,14 +160,14 @@ class EdgeFile(FromFile, GraphKind):
 
     @cached_property
     @override
-    def content(self) -> LinkFile:
+    def _content(self) -> LinkFile:
         return links_of(self.path, COLUMNS, "graph.path", KINDS)
 
     @cached_property
     def _edges_of_file(self) -> tuple[list[tuple[Edge, str]], list[Fault]]:
         """Edges with where they stand, and faults."""
-        edges, wrong = [], [fault for _, fault in self.content.wrong]
-        for a, b, _, place in self.content.edges:
+        edges, wrong = [], [fault for _, fault in self._content.wrong]
+        for a, b, _, place in self._content.edges:
             if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
                 edges.append(((int(a), int(b)), place))
             else:

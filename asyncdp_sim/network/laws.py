@@ -52,6 +52,8 @@ class LawKind(Variant):
     """Durations are of a list of values: they may keep step with whatever else is regular."""
     durations_measured: ClassVar[tuple[float, ...] | None] = None
     """Durations of which it draws one with replacement; None of all other laws."""
+    central_moments: ClassVar[tuple[float, float]]
+    """Variance and third central moment."""
     least: ClassVar[float] = 0.0
     """Infimum of the durations."""
     window: ClassVar[float | None] = None
@@ -62,11 +64,6 @@ class LawKind(Variant):
         @property
         def mean(self) -> float:
             """Mean."""
-
-    @property
-    @abstractmethod
-    def central_moments(self) -> tuple[float, float]:
-        """Variance and third central moment."""
 
     @property
     def variance(self) -> float:
@@ -131,10 +128,7 @@ class FixedLaw(LawKind):
     memoryless = False
     least = trait(lambda self: self.mean)
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return 0.0, 0.0
+    central_moments = trait(lambda _: (0.0, 0.0))
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -205,10 +199,7 @@ class Exponential(DrawnLaw):
     kind: Literal["exponential"] = "exponential"
     mean: Mean
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return self.mean**2, 2 * self.mean**3
+    central_moments = trait(lambda self: (self.mean**2, 2 * self.mean**3))
 
     @override
     def in_a_row(self, count: int) -> "Gamma":
@@ -236,10 +227,9 @@ class Lognormal(DrawnLaw):
     mean: Mean
     cv: Variation
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2)
+    central_moments = trait(
+        lambda self: ((self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2))
+    )
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -262,10 +252,9 @@ class Gamma(DrawnLaw):
     mean: Mean
     cv: GammaVariation
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4
+    central_moments = trait(
+        lambda self: ((self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4)
+    )
 
     @override
     def in_a_row(self, count: int) -> Self:
@@ -302,10 +291,7 @@ class Uniform(DrawnLaw):
     def mean(self) -> float:
         return (self.low + self.high) / 2
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.high - self.low) ** 2 / 12, 0.0
+    central_moments = trait(lambda self: ((self.high - self.low) ** 2 / 12, 0.0))
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -364,21 +350,21 @@ class Empirical(FromFile, DrawnLaw):
 
     @cached_property
     @override
-    def content(self) -> Columns:
+    def _content(self) -> Columns:
         return columns_of(str(self.path), (str(self.column),), "path", KINDS)
 
     @cached_property
     def _measured(self) -> tuple[tuple[float, ...], list[Fault]]:
         """The durations in the file, and what is wrong with it."""
         name, column, unit = Path(str(self.path)).name, str(self.column), self.unit or 1.0
-        wrong, durations = list(self.content.wrong), []
+        wrong, durations = list(self._content.wrong), []
         rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
-        for line, text in zip(self.content.lines, self.content.cells[column], strict=True):
+        for line, text in zip(self._content.lines, self._content.cells[column], strict=True):
             if text in ("", "nan"):
                 continue
             value = time_of(text)
             if value is None or value * unit > LONGEST:
-                place = f"{name}, {self.content.place} {line}"
+                place = f"{name}, {self._content.place} {line}"
                 wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
             else:
                 durations.append(value * unit)
@@ -391,12 +377,12 @@ class Empirical(FromFile, DrawnLaw):
     def mean(self) -> float:
         return fsum(self.durations_measured) / len(self.durations_measured)
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
+    central_moments = trait(lambda self: (self._moment(2), self._moment(3)))
+
+    def _moment(self, power: int) -> float:
+        """Return a central moment."""
         mean, values = self.mean, self.durations_measured
-        squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
-        return squares / len(values), cubes / len(values)
+        return fsum((v - mean) ** power for v in values) / len(values)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

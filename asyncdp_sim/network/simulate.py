@@ -63,11 +63,9 @@ def one_answer_per_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callabl
 
     def begun(owner: Owner, learner: Learner) -> Activity:
         yield from attempt(owner, learner)
-        opening = None if learner.sums is None else learner.sums.opening_of(owner.number)
-        while learner.sums is not None and opening is not None:
+        while learner.sums is not None and learner.sums.holds(owner.number):
             owner.busy = True
-            yield opening
-            opening = learner.sums.opening_of(owner.number)
+            yield learner.sums.next_opening()
         owner.busy = False
 
     return begun
@@ -357,7 +355,8 @@ def simulate(
             joined = Joined(owners, learner, medium, streams.within("joined"))
             for process in processes:
                 kernel.process(process(kernel, joined))
-    kernel.start(watch(learner, partial(network.protocol.stall_period, network)))
+    if protocol.may_idle:
+        kernel.start(watch(learner, partial(protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
     end_tick = kernel.tick if stopped else horizon

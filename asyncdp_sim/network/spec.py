@@ -29,6 +29,7 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
+from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
@@ -36,7 +37,6 @@ from asyncdp_sim.network.topology import Topology
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""
-MESSAGES = ("request", "query", "answer", "acknowledgement")
 Laws = PerOwner[Law]
 """One law for all owners, or a list with one law per owner."""
 
@@ -137,7 +137,7 @@ def _without_pause(parts: "Network") -> Iterator[Fault]:
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
         rule = f"{subject} needs a channel that lets every answer begin"
         yield Fault("channel.kind", repr(parts.channel.kind), rule)
-    if max(parts.channel.packet_loss("_query").shares(parts.n_owners)) == 1:
+    if max(parts.channel.packet_loss("query").shares(parts.n_owners)) == 1:
         rule = f"{subject} needs queries that arrive, or an owner asks for ever"
         yield Fault("channel.loss_query", "1 for some owner", rule)
     if parts.channel.contended is None and min(parts.exchange_times()) == 0:

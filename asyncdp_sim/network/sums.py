@@ -188,10 +188,12 @@ class Sums:
             self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
             self._opens = None
 
-    def opening_of(self, owner: int) -> Signal | None:
-        """Return the opening of the next sum for an owner whose answer is in one; else None."""
-        if all(owner != exchange.owner for exchange in self._learner.masked):
-            return None
+    def holds(self, owner: int) -> bool:
+        """Return whether an owner's answer is in a sum that is not opened yet."""
+        return any(owner == exchange.owner for exchange in self._learner.masked)
+
+    def next_opening(self) -> Signal:
+        """Return the signal that the next sum is opened, or turned away."""
         if self._opens is None:
             self._opens = Signal(self._learner.kernel)
         return self._opens

@@ -37,7 +37,7 @@ class FromFile(CachedSpec):
 
     @cached_property
     @abstractmethod
-    def content(self) -> "Columns | LinkFile":
+    def _content(self) -> "Columns | LinkFile":
         """What the file holds."""
 
     def content_digest(self) -> str:
@@ -48,9 +48,9 @@ class FromFile(CachedSpec):
         SpecError
             If the file could not be read.
         """
-        if self.content.sha256 is None:
-            raise SpecError([fault for _, fault in self.content.wrong])
-        return self.content.sha256
+        if self._content.sha256 is None:
+            raise SpecError([fault for _, fault in self._content.wrong])
+        return self._content.sha256
 
     @model_serializer(mode="wrap")
     def _named(
@@ -304,7 +304,18 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     SpecError
         If it holds no graph, or a directed one.
     """
-    root, graph = graph_of(text, name, key)
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        shown = f"text that is not well-formed XML ({name}, line {error.position[0]})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
+    except (LookupError, ValueError):
+        shown = f"XML in an unknown encoding ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML in UTF-8")]) from None
+    graph = next(within(root, "graph"), None)
+    if _local(root) != "graphml" or graph is None:
+        shown = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
     edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
@@ -371,38 +382,6 @@ def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkF
         return LinkFile(sha256, wrong=[(1, fault) for fault in error.faults])
     edges = [(a, b, "".join(rest) or None, f"{name}, line {line}") for line, (a, b, *rest) in rows]
     return LinkFile(sha256, (), edges, wrong)
-
-
-def graph_of(
-    document: str | bytes, name: str, key: str
-) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """Return the root of a GraphML document and its first graph.
-
-    Parameters
-    ----------
-    document : str or bytes
-        Bytes are decoded as the document declares.
-    name, key : str
-        The file's name, and what a fault is reported at.
-
-    Raises
-    ------
-    SpecError
-        If it holds no graph.
-    """
-    try:
-        root = ElementTree.fromstring(document)
-    except ElementTree.ParseError as error:
-        shown = f"text that is not well-formed XML ({name}, line {error.position[0]})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
-    except (LookupError, ValueError):
-        shown = f"XML in an unknown encoding ({name})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML in UTF-8")]) from None
-    graph = next(within(root, "graph"), None)
-    if _local(root) != "graphml" or graph is None:
-        shown = f"XML without a graph ({name})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
-    return root, graph
 
 
 def within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:

@@ -333,7 +333,7 @@ class GraphFile(FromFile, TopologyKind):
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        content, name = self.content, Path(self.path).name
+        content, name = self._content, Path(self.path).name
         faults = list(self._latencies[1])
         if len(content.edges) > 0 or len(content.wrong) == 0:
             nodes = {*content.nodes, *(node for a, b, *_ in content.edges for node in (a, b))}
@@ -356,7 +356,7 @@ class GraphFile(FromFile, TopologyKind):
 
     @cached_property
     @override
-    def content(self) -> LinkFile:
+    def _content(self) -> LinkFile:
         if not self.path.lower().endswith((".graphml", ".csv")):
             return LinkFile(None, wrong=[(1, Fault(KEY, repr(self.path), KINDS))])
         return links_of(self.path, COLUMNS, KEY, KINDS)
@@ -364,9 +364,9 @@ class GraphFile(FromFile, TopologyKind):
     @cached_property
     def _latencies(self) -> tuple[dict[tuple[str, str], float], list[Fault]]:
         """The latency between two nodes, and what is wrong with the file, in its order."""
-        latencies, wrong = dict[tuple[str, str], float](), [f for _, f in self.content.wrong]
+        latencies, wrong = dict[tuple[str, str], float](), [f for _, f in self._content.wrong]
         seen: set[tuple[str, str]] = set()
-        for a, b, cell, where in self.content.edges:
+        for a, b, cell, where in self._content.edges:
             edge = (a, b) if a <= b else (b, a)
             between = f"the edge {a} to {b} ({where})"
             latency = None if cell is None else time_of(cell)

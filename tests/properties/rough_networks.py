@@ -74,7 +74,7 @@ def protocol(rng: Random, n: int, least: float, in_rounds: bool) -> Protocol:
     """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
     def wanted(member: type[Any]) -> bool:
-        return not member.ideal_only and member.update_of == ("round" if in_rounds else "answer")
+        return member.update_of == ("round" if in_rounds else "answer")
 
     return domain(rng, n, (least + 0.05, least + 0.5, 0.7)).of(Protocol, wanted)
 

@@ -317,7 +317,7 @@ class Intervals(FromFile, AvailabilityKind):
 
     @cached_property
     @override
-    def content(self) -> Columns:
+    def _content(self) -> Columns:
         return columns_of(self.path, COLUMNS, KEY, KIND)
 
     @cached_property
@@ -325,7 +325,7 @@ class Intervals(FromFile, AvailabilityKind):
         named, unit = self.names is not None, 1.0 if self.unit is None else self.unit
         asked: dict[str, Any] = {"named": named, "unit": unit}
         asked |= {"origin": self.origin, "period": self.period}
-        return Reading(self.content, self._name, **asked).table()
+        return Reading(self._content, self._name, **asked).table()
 
     @property
     def _name(self) -> str:

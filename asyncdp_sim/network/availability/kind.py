@@ -57,9 +57,8 @@ class AvailabilityKind(Variant):
         """Whether owners go offline at times of their own, and so perhaps while they work."""
         return not (self.always_online or self.drawn_per_tick)
 
-    @abstractmethod
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start whatever brings owners on and off line."""
+        """Start whatever brings owners on and off line, if anything does."""
 
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:
         """Return a function that decides whether an owner is online at a tick.
@@ -95,10 +94,6 @@ class Always(AvailabilityKind):
     superposable = True
 
     kind: Literal["always"] = "always"
-
-    @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        pass
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:

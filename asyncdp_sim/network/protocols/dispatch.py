@@ -255,6 +255,7 @@ class Dispatch(ProtocolKind):
     keeps_apart = True
     update_of = "answer"
     one_each = False
+    may_idle = False  # the desk counts tasks that fail
     shares_work = trait(lambda self: self.queue == "shared")
     left_open = trait(lambda self: self.tasks - 1)
 
@@ -288,10 +289,6 @@ class Dispatch(ProtocolKind):
         return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
 
     @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # the desk counts tasks that fail
-
-    @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
         choice = whom[self.to] if self.policy is None else self.policy.describe()
@@ -299,9 +296,8 @@ class Dispatch(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each task.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
         desk = Desk(owners, learner, streams, self)
         for _ in range(self.tasks):
             desk.hand_out()

@@ -109,7 +109,7 @@ class Meetings:
 
     def _arrives(self, owner: Owner, exchange: Exchange) -> bool:
         """Return whether an owner's answer comes to the other, which uses it."""
-        lost = owner.link.losses.answer
+        lost = owner.link.losses["answer"]
         if lost is None or not next(lost):
             self._learner.apply(exchange)
             return True
@@ -166,7 +166,6 @@ class Gossip(ProtocolKind):
     acts_on_ticks = False
     at_mean = True
     update_of = "pair"
-    ideal_only = True
     of_everybody = True
     has_learner = trait(lambda self: self.graph.learner)
 

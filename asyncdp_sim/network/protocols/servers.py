@@ -350,8 +350,8 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "servers"
-    ideal_only = True
     own_network = True
+    may_idle = False  # clients always have work to do, or under way
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
@@ -424,10 +424,6 @@ class Servers(ProtocolKind):
         if least < needed:
             rule = f"allowed are numbers ≥ {needed}, all that is sent"
             yield Fault("answers_allowed", str(least), rule)
-
-    @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # clients always have work to do, or under way
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:

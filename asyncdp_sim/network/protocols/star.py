@@ -157,10 +157,6 @@ class Push(ProtocolKind):
     offline: Literal["finish", "vanish"] = "finish"
 
     @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        pass
-
-    @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
         number = owner.number
         if owner.answers_reserved == learner.answers_left[number]:
@@ -220,9 +216,8 @@ class Broadcast(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
             source = partial(streams.generator, "owner", owner.number, "delay")
             owner.delay = self.delay.durations(source, 16)
         learner.kernel.start(self._send(owners, learner))
@@ -297,6 +292,7 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "round"
+    may_idle = False  # empty rounds are counted
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)
     round_deadline = trait(lambda self: self.deadline)
@@ -313,19 +309,14 @@ class Rounds(ProtocolKind):
             yield Fault("protocol.owners", str(self.owners), rule)
 
     @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # empty rounds are counted
-
-    @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         drawn = "" if self.owners is None else f" of {self.owners} owners drawn at random"
         yield agreed(f"network: rounds{drawn}, {said}")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
         draws = None if self.owners is None else streams.generator("rounds")
         learner.kernel.start(self._rounds(owners, learner, draws))
 

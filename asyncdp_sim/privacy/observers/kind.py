@@ -325,7 +325,7 @@ class AggregateObserver(ObserverKind):
         Without steps where these are no independent draws, alike for all owners.
         """
         n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
-        laws = [channel.packet_loss(message) for message in ("_query", "")]
+        laws = [channel.packet_loss(message) for message in ("query", "answer")]
         drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
         alike = {*present.online_share(n_owners)}
         losses = [{*law.shares(n_owners)} for law in laws]

@@ -63,7 +63,7 @@ def losses(facts: Facts) -> Iterator[Prediction]:
 
     Whatever the clocks and the availability: losses do not look at them.
     """
-    if not facts.loses(""):
+    if not facts.loses("answer"):
         return iter(())
     names = ("loss_rate", "transmissions_per_answer")
     formula = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
@@ -85,7 +85,7 @@ def _entangled(facts: Facts) -> str:
         return "owners vanish"
     if network.protocol.gives_up_after is not None:
         return "the learner gives up after a timeout"
-    if again and facts.loses("_acknowledgement"):
+    if again and facts.loses("acknowledgement"):
         return RESENT
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"

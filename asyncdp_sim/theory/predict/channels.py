@@ -20,8 +20,7 @@ from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
-from asyncdp_sim.theory.formulas.exchanges import always_busy_mean
-from asyncdp_sim.theory.formulas.queueing import closed_network
+from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, closed_network
 from asyncdp_sim.theory.predict.facts import Facts, alike
 from asyncdp_sim.theory.predict.protocols import ENDLESS, law, on_channel
 from asyncdp_sim.theory.prediction import NoFormulaError, Prediction, Unknown, known, no_formula_if

@@ -212,9 +212,9 @@ class Facts:
     @property
     def can_lose_messages(self) -> str:
         """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
-        met = ["", "_query"]
-        met += ["_request"] if self.network.protocol.sends_requests else []
-        met += ["_acknowledgement"] if self.network.channel.retransmissions > 0 else []
+        met = ["answer", "query"]
+        met += ["request"] if self.network.protocol.sends_requests else []
+        met += ["acknowledgement"] if self.network.channel.retransmissions > 0 else []
         lost = any(self.loses(message) for message in met)
         return "messages are lost" if lost else self.can_time_out
 
@@ -222,7 +222,7 @@ class Facts:
         """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
         plain = self.constant is not None and self.network.availability.always_online
         waits = self.network.latency.acknowledges
-        free = self.network.channel.contended is None and not self.loses("") and not waits
+        free = self.network.channel.contended is None and not self.loses("answer") and not waits
         return plain and free and max(self.services) < time
 
     @property
@@ -243,22 +243,22 @@ class Facts:
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
-        no_formula_if(again and self.loses("_acknowledgement"), RESENT)
+        no_formula_if(again and self.loses("acknowledgement"), RESENT)
         if lasting and not protocol.one_on_one:
-            if again and self.loses(""):
+            if again and self.loses("answer"):
                 raise NoFormulaError("answers that are sent again keep their owners busy")
-            no_formula_if(self.loses("_query"), "queries that are lost leave their owners free")
+            no_formula_if(self.loses("query"), "queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
-        for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
+        for message in ("answer", "query", *(["request"] * protocol.sends_requests)):
             loss = channel.packet_loss(message)
-            attempts = 1 + channel.retransmissions if message == "" else 1
+            attempts = 1 + channel.retransmissions if message == "answer" else 1
             if not loss.bursty:  # bursts are alike for all owners
                 pairs = zip(shares, loss.shares(self.n_owners), strict=True)
                 shares = [share * delivered(lose, attempts) for share, lose in pairs]
         return tuple(shares)
 
     def loses(self, message: str) -> bool:
-        """Return whether messages of a kind (a field ``loss`` + ``message``) are ever lost."""
+        """Return whether messages of a kind, such as queries, are ever lost."""
         shares: tuple[float, ...]
         shares = self.network.channel.packet_loss(message).shares(self.n_owners)
         return max(shares) > 0
@@ -291,8 +291,12 @@ class Facts:
         """Why a request does not meet the learner at the tick, if it does not."""
         if not self.network.protocol.sends_requests:
             return ""
-        if max(self.network.mean_times("request")) > 0:
-            return "requests take time"
+        slow = max(self.network.mean_times("request")) > 0
+        return "requests take time" if slow else self.requests_on_air
+
+    @property
+    def requests_on_air(self) -> str:
+        """Why requests meet each other on their way to the learner, if they may."""
         channel = self.network.channel.contended
         return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 

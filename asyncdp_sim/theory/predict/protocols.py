@@ -22,10 +22,11 @@ from asyncdp_sim.network.protocols import (
 )
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
-from asyncdp_sim.theory.formulas import queueing
-from asyncdp_sim.theory.formulas.exchanges import broadcast, mean_round
-from asyncdp_sim.theory.formulas.queueing import (
+from asyncdp_sim.theory.formulas import exchanges
+from asyncdp_sim.theory.formulas.exchanges import (
+    broadcast,
     closed_network,
+    mean_round,
     return_bounds,
 )
 from asyncdp_sim.theory.predict.facts import Facts, alike, budget_short
@@ -300,7 +301,7 @@ class RequestFacts(Facts):
         if self.instant:
             return 0.0
         no_formula_if(self._not_open)
-        return queueing.fifo_wait(fsum(self.rates or ()), *self.moments()).mean
+        return exchanges.fifo_wait(fsum(self.rates or ()), *self.moments()).mean
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | None:
@@ -310,7 +311,7 @@ class RequestFacts(Facts):
     def _locked(self) -> tuple[float, ...]:
         """Return throughput, utilisation and the part of requests that are refused."""
         no_formula_if(self.disturbed or self.slow_requests or self.waits)
-        result = queueing.refusing_unequal(self.rates or (), self.services)
+        result = exchanges.refusing_unequal(self.rates or (), self.services)
         return result.update_rate, result.busy_fraction, result.refusal_probability
 
     def _queue(self) -> tuple[float, ...]:
@@ -318,15 +319,9 @@ class RequestFacts(Facts):
 
         Requests may take time: a Poisson process displaced by independent times is one.
         """
-        no_formula_if(self.disturbed or self._busy_channel or self._not_open)
+        no_formula_if(self.disturbed or self.requests_on_air or self._not_open)
         total = fsum(self.rates or ())
         return total, total * self.moments()[0]
-
-    @property
-    def _busy_channel(self) -> str:
-        """Why requests meet each other on their way to the learner, if they may."""
-        channel = self.network.channel.contended
-        return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 
     @property
     def _not_open(self) -> str:

@@ -16,7 +16,7 @@ from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGr
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
-from asyncdp_sim.theory.formulas import convergence, queueing
+from asyncdp_sim.theory.formulas import convergence, exchanges
 from scenarios.beyond.messages import sums
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star
 from tests.theory.loss_network import figures, loss_network
@@ -155,7 +155,7 @@ class TestMeetings:
         edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
         ones = dict.fromkeys(edges, 1.0)
-        found, known = loss_network(*both, ones), queueing.refusing_unequal(rates, times)
+        found, known = loss_network(*both, ones), exchanges.refusing_unequal(rates, times)
         assert found is not None
         assert found.total(ones) == pytest.approx(known.update_rate, rel=1e-13)
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
