@@ -17,7 +17,6 @@ from asyncdp_sim.core.words import aligned, extent, number
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.laws import (
     WIDEST,
     WIDEST_GAMMA,
@@ -30,6 +29,7 @@ from asyncdp_sim.network.laws import (
     NoTime,
 )
 from asyncdp_sim.network.protocols import Push, Request, Rounds
+from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load

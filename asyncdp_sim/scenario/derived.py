@@ -29,10 +29,10 @@ from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
 from asyncdp_sim.network.laws import NoTime, in_a_row
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.spec import Latency, Laws, Network, Payload
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
@@ -185,9 +185,18 @@ class ScenarioFacts(CachedSpec):
     @cached_property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
+        return Network(**self._of_network(), answers_allowed=self._sent_at_most)
+
+    @property
+    def unlimited_network(self) -> Network:
+        """The same before it is known how much owners may send, and what does not fit together."""
+        most = (MOST_ANSWERS,) * self.owners.count
+        return Network.model_construct(**self._of_network(), answers_allowed=most)
+
+    def _of_network(self) -> dict[str, Any]:
+        """Return the fields of its network, but for how often owners may send."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
-        return Network(
-            answers_allowed=self._sent_at_most,
+        return dict(
             updates=self.run.updates,
             answers_per_update=(
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
@@ -216,11 +225,6 @@ class ScenarioFacts(CachedSpec):
     def aggregation(self) -> Aggregation | None:
         """How answers are summed before anybody reads them, where they are."""
         return self.privacy.listener.aggregation(self.owners.count)
-
-    @property
-    def query_numbers(self) -> int:
-        """Numbers in a query: p."""
-        return self.numbers
 
     @property
     def computing(self) -> Any:

@@ -48,7 +48,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     if len(faults) > 0:
         return faults
     too_slow = list(_computing_faults(scenario))
-    faults += too_slow if len(too_slow) > 0 else conflicts(n_owners, scenario)
+    faults += too_slow if len(too_slow) > 0 else conflicts(scenario.unlimited_network)
     of_privacy = scenario.privacy.faults(n_owners, scenario.model)
     faults += of_privacy
     for rules in (_label_faults, _privacy_faults, _meeting_faults):

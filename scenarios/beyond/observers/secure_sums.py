@@ -20,7 +20,7 @@ from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.sweep_figure import ends, mean_psi_at_end
 from asyncdp_sim.network import simulate
-from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs import run
@@ -149,10 +149,11 @@ def time_of_update(result: Result) -> float:
 
 def bytes_of_update(found: Scenario) -> float:
     """Return the mean bytes of all messages of an update, exactly."""
-    network, n = found.network, found.owners.count
+    numbers = {"numbers": found.answer_numbers, "query_numbers": found.numbers}
+    network, n = found.network.model_copy(update=numbers), found.owners.count
     shares: Any = found.availability.online_share(n)
     here = float(shares[0])
-    sizes = {"query": (query_bytes(n, found), answer_bytes(n, found))}
+    sizes = {"query": (network.query_bytes, network.answer_bytes)}
     if network.aggregation is None:
         there, back = sizes["query"]
         return n * (there + here * back) / (1 - (1 - here) ** n)
