@@ -1,8 +1,9 @@
 """``python -m tests.regenerate`` writes all that is generated from the code, in the right order.
 
-That is the reference, the tables of the parts, what ``asyncdp list`` says of privacy, the pages of
-verification, the picture of the house, and the goldens of event order and of the network. Read the
-differences like code. ``--notebook`` also runs the researcher's notebook and writes its output.
+That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
+the pages of verification, the picture of the house, and the goldens of event order and of the
+network. Read the differences like code. ``--notebook`` also runs the researcher's notebook and
+writes its output.
 """
 
 import subprocess
@@ -16,6 +17,7 @@ from tests.unit.api.page import page
 PYTHON = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 GOLDENS = (
     "tests/unit/reference/test_lookup.py::test_pages_are_up_to_date",
+    "tests/unit/reference/test_lookup.py::test_the_schema_is_up_to_date",
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
 )
