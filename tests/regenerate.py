@@ -1,8 +1,9 @@
 """``python -m tests.regenerate`` writes all that is generated from the code, in the right order.
 
-That is the reference, the tables of the parts, what ``asyncdp list`` says of privacy, the pages of
-verification, the picture of the house, the list of studies, and the goldens of event order and of
-the network. Read the differences like code. ``--notebook`` also runs the researcher's notebook and
+That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
+the pages of verification, the picture of the house, the list of studies, and the goldens of event order and of
+the
+network. Read the differences like code. ``--notebook`` also runs the researcher's notebook and
 writes its output.
 """
 
@@ -23,6 +24,7 @@ DRAW = ROOT / "asyncdp_sim" / "figures" / "draw.py"
 IN_CLONE = re.compile(r"(?<=^IN_CLONE = \()[^)]*", re.M)
 GOLDENS = (
     "tests/unit/reference/test_lookup.py::test_pages_are_up_to_date",
+    "tests/unit/reference/test_lookup.py::test_the_schema_is_up_to_date",
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
 )

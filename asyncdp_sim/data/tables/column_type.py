@@ -294,17 +294,21 @@ def _of_quantities(
     """Return what fits a column of numbers or amounts; None of texts."""
     if known.dtype.kind in "mM":
         return Fitting("number", Number())
-    notation = notation_of(texts, beside.decimal)
-    read = {text: notation.read(text) for text in texts}
-    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
     gaps = np.array([GAPS.fullmatch(written(cell).strip()) is not None for cell in known])
     if gaps.all():
         return None
-    numbers, amounts = float(words[~gaps].mean()), float(misfits[~gaps].mean())
+    numbers = float(words[~gaps].mean())
     if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
-    if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):
-        return Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    plain = Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    if numbers == 0.0:
+        return plain
+    notation = notation_of(texts, beside.decimal)
+    read = {text: notation.read(text) for text in texts}
+    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
+    amounts = float(misfits[~gaps].mean())
+    if numbers <= FEW_WORDS and amounts >= numbers:
+        return plain
     asked = [tail for question in notation.questions for tail in question]
     if len(asked) > 0:
         answered = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))

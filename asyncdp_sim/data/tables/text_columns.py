@@ -75,8 +75,10 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     """Return as what the texts of a column are read; everything where none is there."""
     if column.dtype.kind in "iufmM":
         return KINDS
-    met = {_reading(spelled(value), decimal)[0] for value in column.dropna().unique()} & KINDS
-    return frozenset(met) or KINDS
+    words = cells(column, decimal, ("number",))[1]
+    numbers = {"number"} if (column.notna() & ~words).any() else set()
+    met = {_reading(spelled(value), decimal)[0] for value in column[words].unique()} & KINDS
+    return frozenset(numbers | met) or KINDS
 
 
 def _reading(text: str, decimal: str) -> tuple[str, float]:
@@ -226,15 +228,15 @@ def spelled(value: object) -> str:
     """Return what is written in a cell, in which a number has the same digits whatever its type."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
-    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+    if isinstance(value, str | bool | np.bool_) or not isinstance(value, Real):
+        number = _number(str(value))
+    elif isinstance(value, Integral):
         return str(int(value))  # every digit of it: ids are long
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+    else:
         try:
-            number: float | None = float(value)
+            number = float(value)
         except OverflowError:  # a whole number that floating point does not reach
             number = math.inf
-    else:
-        number = _number(str(value))
     if number is None or not math.isfinite(number):
         return str(value)
     return f"{number + 0.0:.0f}" if number.is_integer() else repr(number)
