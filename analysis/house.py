@@ -78,6 +78,11 @@ def draw(floors: Sequence[Sequence[str]]) -> Figure:
     return figure
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the picture."""
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "house"}):
         draw(layers()).savefig(PICTURE, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
