@@ -33,7 +33,7 @@ MEANING = {
     "core": "ticks, random streams, errors",
 }
 """What a layer is for, by one of its rooms."""
-_WIDTH, _LEFT, _HEIGHT, _GAP = 4.4, 1.72, 0.3, 0.1
+_WIDTH, _LEFT, _HEIGHT, _GAP = 4.6, 1.72, 0.3, 0.1
 """Width of the house and of its left margin, height of a room, space between layers, in inches."""
 
 
