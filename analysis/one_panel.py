@@ -47,9 +47,10 @@ def one_panel(
     sides: tuple[Side, Side],
     caption: str,
     table: Columns,
-    results: Sequence[Result] = (),
+    shown: Sequence[Result] | Label = PUBLIC,
     height: float = 3.2,
 ) -> Picture:
     """Return a picture of one panel, so many inches high, with the label of what was run."""
     said = Declaration([Panel(marks, *sides)], (6.5, height), title)
-    return Picture(name, said, table, caption, label(results) if len(results) > 0 else PUBLIC)
+    of = shown if isinstance(shown, Label) else label(shown)
+    return Picture(name, said, table, caption, of)

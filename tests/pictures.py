@@ -2,7 +2,7 @@
 
 A picture has the name of what it shows: an entry of the catalogue, a result that ``python -m
 scenarios verify`` runs, or a program below. ``tests/documents/test_pictures.py`` compares them.
-``python -m analysis.house`` draws ``house.svg``.
+Without names, ``house.svg`` is drawn too.
 """
 
 import sys
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from analysis import house
 from analysis.studies import studies
 from asyncdp_sim.figures.break_even import FIGURE as BREAK_EVEN
 from asyncdp_sim.figures.picture import Picture, save
@@ -51,6 +52,8 @@ def main(names: list[str]) -> int:
     for name in names or SOURCES:
         with tempfile.TemporaryDirectory() as folder:
             save(drawn(name, Path(folder) / "sweep"), FOLDER)
+    if len(names) == 0:
+        house.main()
     return 0
 
 

@@ -223,7 +223,8 @@ def quartiles(cell: Cell) -> Columns:
     count = np.bincount(hops[summed > 0])
     steps = np.flatnonzero(count >= FEW)
     at = [(summed > 0) & (hops == step) for step in steps]
-    found = np.array([np.quantile(exact[each] / summed[each], LEVELS) for each in at]).T
+    ratios = [np.quantile(exact[each] / summed[each], LEVELS) for each in at]
+    found = np.array(ratios).reshape(-1, len(LEVELS)).T
     return rows(cell.label([VARIANT]), steps, found) | {
         "loss": np.array([np.median(exact[each]) for each in at]),
         "pairs": count[steps],
@@ -232,7 +233,10 @@ def quartiles(cell: Cell) -> Columns:
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the loss over the sum against hops, a line for each graph, and where they are equal."""
-    tables, marks = list(map(quartiles, sweep.cells)), list[Layer]()
+    every, marks = map(quartiles, sweep.cells), list[Layer]()
+    tables = [one for one in every if len(one["hops"]) > 0]
+    if len(tables) == 0:
+        return ()
     for one, look in zip(tables, looks(len(tables), markersize=4.5), strict=True):
         hops, name = one["hops"], str(one["graph"][0])
         color = {"color": look["color"]}

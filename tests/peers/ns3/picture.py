@@ -1,4 +1,4 @@
-"""Our distance from ns-3: docs/pictures/ns3.png, which ``python -m tests.pictures ns3`` draws."""
+"""Differences of rates and staleness from ns-3, which ``python -m tests.pictures ns3`` draws."""
 
 import json
 from math import sqrt
