@@ -90,7 +90,7 @@ def _people(owners: Participants, records: Array) -> Side:
 
 OWNERS = "forecast-owners"
 """Name of the picture of a forecast's owners."""
-KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "not_for_release")
+KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
 OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
 OF_BUDGETS = {"epsilon", "factor", "decision", "consortium", "owners"}
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
@@ -109,6 +109,8 @@ def read(file: Path) -> dict[str, Any]:
         read = from_json(file_bytes(file))
         if isinstance(read, dict) and "moments" in read:  # of an older version
             read["data"] = read["moments"]
+        if isinstance(read, dict) and "not_for_release" in read:  # of an older version
+            read["release"] = read["not_for_release"] is False
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
@@ -263,10 +265,8 @@ def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
 
 def _label(found: Mapping[str, Any]) -> Label:
     """Return the label of a forecast, which is about the data that it read."""
-    private = bool(found["not_for_release"])
-    text = "Forecast, not a run. No private record was read."
-    if private:
-        text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
-    return Label(
-        text, not private, inf if private else 0.0, None if private else 0.0, True, private
-    )
+    if found["release"] is True:
+        text = "Forecast, not a run. No private record was read."
+        return Label(text, True, 0.0, 0.0, timing_accounted=True, release=True)
+    text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
+    return Label(text, False, inf, None, timing_accounted=True, release=False)

@@ -28,7 +28,7 @@ NAMES = [
 ]
 SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
 LABEL = (
-    "private", "epsilon_true", "delta", "timing_accounted", "not_for_release", "epsilon_at_least",
+    "private", "epsilon_true", "delta", "timing_accounted", "release", "epsilon_at_least",
     "models_private",
 )  # fmt: skip
 NEVER_STALE = "staleness: no answer was stale"
