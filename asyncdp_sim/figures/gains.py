@@ -155,8 +155,8 @@ def beside_decision(found: Mapping[str, Any]) -> Picture | None:
 def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     """Draw the gain of the average owner, or of the one that asks, at each ε that was tried.
 
-    None where fewer than two were, or where that gain is not known. A line is at the ``epsilon``
-    that a view of the forecast has.
+    None where fewer than two were, or where that gain is not known. Lines are at the break-even ε,
+    where there is one, and at the ``epsilon`` that a view of the forecast has.
     """
     tried = found.get("budgets", [])
     asks = found.get("reads") == "owner"
@@ -171,10 +171,19 @@ def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
         broad = {"color": BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
         marks.append(Layer("upright", found["epsilon"], look=broad))
         marks.append(Layer("line", name="$\\epsilon$ chosen above", look=broad))
+    level = found.get("break_even")  # absent of older versions
+    if level is not None:
+        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        marks.append(Layer("upright", level["value"], look=dashed))
+        marks.append(Layer("line", name="break-even $\\epsilon$", look=dashed))
     who = "this owner" if asks else "the average owner"
     across = Side("$\\epsilon$ of the median owner", log=True, ticks=epsilon.tolist())
     panel = Panel(marks, across, _upward(found))
-    said = Declaration([panel], title=_from_epsilon(epsilon, verdicts, who))
+    title = _from_epsilon(epsilon, verdicts, who)
+    if level is not None:  # word by word as on the screen
+        title = found["decision"]["break_even"]
+        title = f"{title[0].upper()}{title[1:]}"
+    said = Declaration([panel], title=title)
     caption = (
         f"Gain of {who} by joining at each ε that was tried, with 95 % intervals; all owners' ε "
         f"are scaled alike ({found['data']})."
