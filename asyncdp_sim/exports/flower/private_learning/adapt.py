@@ -48,8 +48,8 @@ class Rows(NamedTuple):
         return [left_out for k in range(FOLDS) if (left_out := order[persons] % FOLDS == k).any()]
 
 
-class Task(NamedTuple):
-    """What is fitted: the loss, σ, and the joint model in the encoded columns."""
+class Adaptation(NamedTuple):
+    """The loss, σ, and the joint model in the encoded columns."""
 
     loss: str
     sigma: float
@@ -110,7 +110,7 @@ def guess(y: np.ndarray, loss: str) -> float:
     return math.log((np.count_nonzero(y > 0) + 0.5) / (np.count_nonzero(y < 0) + 0.5))
 
 
-def fair(rows: Rows, task: Task) -> Model:
+def fair(rows: Rows, task: Adaptation) -> Model:
     """Return slope and constant that make log-odds of an SVM's margins; of others 1 and 0."""
     if task.loss != "svm":
         return np.ones(1), 0.0
@@ -118,7 +118,7 @@ def fair(rows: Rows, task: Task) -> Model:
     return fit(of_margin, task.loss, 0.0, (np.zeros(1), guess(rows.targets, task.loss)), 0.003)
 
 
-def pulled(rows: Rows, task: Task) -> tuple[list[Model], list[Model]]:
+def pulled(rows: Rows, task: Adaptation) -> tuple[list[Model], list[Model]]:
     """Return models by strength, the last being what they are pulled towards: joint, guess."""
     (loss, sigma, (beta, b)), ((slope,), constant) = task, fair(rows, task)
     ends = (slope * beta, slope * b + constant), (0 * beta, guess(rows.targets, loss))
@@ -129,7 +129,7 @@ def pulled(rows: Rows, task: Task) -> tuple[list[Model], list[Model]]:
     return by_joint, by_guess
 
 
-def candidates(rows: Rows, others: Rows, task: Task) -> np.ndarray:
+def candidates(rows: Rows, others: Rows, task: Adaptation) -> np.ndarray:
     """Return predictions (2, λ, m) of other rows by models fitted to rows."""
     z = np.array(
         [[others.columns @ beta + b for beta, b in models] for models in pulled(rows, task)]
@@ -139,7 +139,7 @@ def candidates(rows: Rows, others: Rows, task: Task) -> np.ndarray:
     return z
 
 
-def chosen(rows: Rows, task: Task) -> np.ndarray:
+def chosen(rows: Rows, task: Adaptation) -> np.ndarray:
     """Return which λ errs least on folds, of both ways to pull; of equal ones the largest."""
     total = np.zeros((2, len(STRENGTHS)))
     for left_out in rows.folds():
@@ -149,7 +149,7 @@ def chosen(rows: Rows, task: Task) -> np.ndarray:
     return len(STRENGTHS) - 1 - np.argmin(total[:, ::-1], axis=1)
 
 
-def judged(rows: Rows, others: Rows, task: Task) -> np.ndarray:
+def judged(rows: Rows, others: Rows, task: Adaptation) -> np.ndarray:
     """Return the errors (4, m) of ``MODELS`` on other rows."""
     z, (by_joint, by_guess) = candidates(rows, others, task), chosen(rows, task)
     return errors(z[[0, 0, 1, 1], [-1, by_joint, by_guess, -1]], others.targets, task.loss)
@@ -201,7 +201,7 @@ def main(name: str, path: str, server_model: str, file: str) -> None:
         *others, last = owners
         sys.exit(f"the plan has no owner {name}: allowed is {', '.join(others)} or {last}")
     rows, held_out = read(path, owners[name], data, theta)
-    task = Task(plan["model"]["loss"], plan["model"]["sigma"], joint_model(theta, data))
+    task = Adaptation(plan["model"]["loss"], plan["model"]["sigma"], joint_model(theta, data))
     count, numbers, target = len(rows.targets), task.loss == "ridge", data["target"]["name"]
     if count < FEW or (not numbers and len(np.unique(rows.targets)) < 2):
         sys.exit(f"{count} rows are too few to adapt a model: allowed are {FEW}, of both classes")
@@ -224,10 +224,13 @@ def main(name: str, path: str, server_model: str, file: str) -> None:
         "errors": means,
     }
     Path(file).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    print(f"mean {'absolute error' if numbers else 'log loss'} on {scores.shape[1]} {where}:")
-    for model, error in means.items():
-        print(f"  {model:13}  {error:.3g}")
-    print(f"λ = {strength:g}. {file} and these errors are for {name} alone: no ε covers them.")
+    score = "absolute error" if numbers else "log loss"
+    lines = [f"mean {score} on {scores.shape[1]} {where}:"]
+    lines += [f"  {model:13}  {error:.3g}" for model, error in means.items()]
+    lines.append(
+        f"λ = {strength:g}. {file} and these errors are for {name} alone: no ε covers them."
+    )
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
