@@ -30,7 +30,7 @@ NO_GUARANTEE = Label(
     epsilon_true=inf,
     delta=None,
     timing_accounted=True,
-    not_for_release=False,
+    release=True,
 )
 
 

@@ -1,10 +1,9 @@
 """``python -m tests.regenerate`` writes all that is generated from the code, in the right order.
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
-the pages of verification, the picture of the house, the list of studies, and the goldens of event order and of
-the
-network. Read the differences like code. ``--notebook`` also runs the researcher's notebook and
-writes its output.
+the pages of verification, the picture of the house, the list of studies, and the goldens of event
+order and of the network. Read the differences like code. ``--notebook`` also runs the researcher's
+notebook and writes its output.
 """
 
 import re

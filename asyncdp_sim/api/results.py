@@ -31,7 +31,7 @@ OF_A_NETWORK = Label(
     epsilon_true=0.0,
     delta=0.0,
     timing_accounted=True,
-    not_for_release=False,
+    release=True,
 )
 """Label of figures of a network without learning, whose timing depends on no model."""
 

@@ -177,7 +177,7 @@ class Learner(Exchanges):
 
     def request_lost(self, owner: int, message: int, detail: Detail) -> None:
         """Note that a request was lost on the way."""
-        self.recorder.unheard[owner] += 1
+        self.recorder.requests_lost[owner] += 1
         self.event(EventKind.request_lost, owner, message, detail=detail)
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:

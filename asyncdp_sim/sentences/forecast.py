@@ -212,7 +212,7 @@ def _how_sure(found: Forecast) -> str:
 def _sharing(found: Forecast) -> str:
     if found.gains is not None and found.gains.reads == "owner":
         return SHARE
-    return RELEASE if found.not_for_release else ""
+    return "" if found.release else RELEASE
 
 
 def name_of(owner: OwnerGain) -> str:
@@ -363,7 +363,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     return [
         *rows,
         ("method", found.method),
-        ("data", found.data + (f": {RELEASE}" if found.not_for_release else "")),
+        ("data", found.data + ("" if found.release else f": {RELEASE}")),
     ]
 
 
@@ -461,7 +461,7 @@ def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> 
             del raw[key]
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
-    raw["label"] = RELEASE if found.not_for_release else "no private record was read"
+    raw["label"] = "no private record was read" if found.release else RELEASE
     return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
 
 

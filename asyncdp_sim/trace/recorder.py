@@ -235,7 +235,7 @@ class Recorder:
         self.update_ticks = array("q")
         self.attempts = [0] * (n_owners + 1)
         self.refused = [0] * (n_owners + 1)
-        self.unheard = [0] * (n_owners + 1)
+        self.requests_lost = [0] * (n_owners + 1)
         self.recomputed = 0
         self.in_flight_total = 0
         self.in_order = True
@@ -323,10 +323,9 @@ class Recorder:
         """
         owners = np.empty(len(self.attempts) - 1, dtype=OWNERS)
         owners["owner"] = np.arange(1, len(self.attempts))
-        for name in ("attempts", "refused", "unheard"):
-            owners[name] = getattr(self, name)[1:]
-        owners["attempts"] += self._turned_away[1:]
-        owners["refused"] += self._turned_away[1:]
+        owners["attempts"] = self.attempts[1:] + self._turned_away[1:]
+        owners["refused"] = self.refused[1:] + self._turned_away[1:]
+        owners["unheard"] = self.requests_lost[1:]
         owners["online"] = self.online_shares(end_tick)
         return Trace(
             end_tick=end_tick,

@@ -270,6 +270,7 @@ def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
 def _model(scenario: Scenario) -> dict[str, Any]:
     return {
         "loss": scenario.model.kind,
+        "sigma": scenario.model.sigma,
         "bound": scenario.xi,
         "norm": 1 if scenario.privacy.norm == "l1" else 2,
     }
@@ -296,6 +297,7 @@ def _data(scenario: Scenario) -> dict[str, Any]:
         "skip": form.skip,
         "missing": [word.lower() for word in encoder.missing],
         "owner_column": data.split_column,
+        "person": data.person,
         "first_rows": scenario.all_records is not None,
         "columns": [_column(encoder, str(name)) for name in encoder.public],
         "target": _target(scenario, encoder),

@@ -20,7 +20,7 @@ from tests.unit.figures.made import curve, made, scenario, texts, write_table
 
 CURVES = ["convergence-by-update", "convergence-by-time"]
 LABEL = (
-    "private", "epsilon_true", "delta", "timing_accounted", "not_for_release", "epsilon_at_least",
+    "private", "epsilon_true", "delta", "timing_accounted", "release", "epsilon_at_least",
     "models_private",
 )  # fmt: skip
 NEVER_STALE = "staleness: no answer was stale"
