@@ -18,7 +18,7 @@ TRUTH: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "color": THEORY}
 MEASURED = Layer("line", name="measured, ± 2 standard errors", look=DOTS | {"color": GRAY})
 PREDICTED = Layer("line", name="predicted", look={"color": GRAY})
 """The keys of what is measured in any colour, and predicted."""
-PUBLIC = Label("No private record is used.", True, 0.0, 0.0, True, False)
+PUBLIC = Label("No private record is used.", True, 0.0, 0.0, timing_accounted=True, release=True)
 _OFF: dict[str, dict[str, Any]] = {
     "above": {"xytext": (2, 4), "va": "bottom"},
     "below": {"xytext": (2, -4), "va": "top"},
