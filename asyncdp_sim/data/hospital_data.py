@@ -57,7 +57,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
     shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
@@ -123,14 +123,13 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
             )
             for name in missing
         )
-    taken: set[str] = set(present) & set(NAMES)  # a name of 2015 comes before its other forms
-    renamed = {}
-    for name, published in present.items():
-        if name != published and published not in taken:
-            renamed[name] = published
-            taken.add(published)
-    kept = {*NAMES, *renamed}
-    if split is not None and name_of_2015(split) not in taken:
+    used = dict[str, str]()  # a name of 2015 comes before its other forms
+    for name, published in sorted(present.items(), key=lambda pair: pair[0] != pair[1]):
+        if published in NAMES:
+            used.setdefault(published, name)
+    renamed = {name: published for published, name in used.items()}
+    kept = {*renamed}
+    if split is not None and name_of_2015(split) not in used:
         require_column(split, [renamed.get(name, name) for name in present])
         kept.add(split)
     frame = read_table(path, wanted=kept.__contains__).rename(columns=renamed)
@@ -453,7 +452,7 @@ class HospitalData(DeclaredData):
             ends = Ends(min(sizes), max(sizes))
             notes = if_any("Sizes of hospitals were drawn: {sizes} records.", sizes=ends)
         else:
-            sizes = tuple(require_records(request.records, request.n_owners))
+            sizes = tuple(request.records)
         total = sum(sizes)
         body = self._body_rows(total)
         drawn = np.diff(np.minimum(np.cumsum([0, *sizes]), body)).tolist()  # the first of them all
