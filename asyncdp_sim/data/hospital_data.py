@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, if_any
 from asyncdp_sim.core.specification import trait
@@ -211,20 +211,15 @@ def encode_plain(frame: "pd.DataFrame", public_records: int) -> OnDemand:
     return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
-def _groups(column: "pd.Series") -> Ints:
-    """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
-    places: dict[str, int] = {}
-    codes = map_text(column, lambda text: places.setdefault(text, len(places)))
-    return np.where(np.isnan(codes), -1, codes).astype(np.int64)
-
-
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
-    codes = _groups(column) + 1  # 0 where no code is given
+    """Return for each row the mean stay, in days, of the public rows of its code."""
+    places: dict[str, int] = {}
+    numbered = map_text(column, lambda text: places.setdefault(text, len(places) + 1))
+    codes = np.nan_to_num(numbered).astype(np.int64)  # 0 where no code is given
     has_stay = ~np.isnan(target[public])
-    stays, of = target[public][has_stay], codes[public][has_stay]
-    kinds = int(codes.max()) + 1
-    rows = np.bincount(of, minlength=kinds)
-    days = np.bincount(of, weights=stays, minlength=kinds)
+    stays, coded = target[public][has_stay], codes[public][has_stay]
+    rows = np.bincount(coded, minlength=len(places) + 1)
+    days = np.bincount(coded, weights=stays, minlength=len(places) + 1)
     middle = stays.mean() if len(stays) > 0 else 0.0
     means = (days + PRIOR_ROWS * middle) / (rows + PRIOR_ROWS)
     return np.asarray(means[codes])
