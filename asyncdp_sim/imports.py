@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import exp, inf, log, nan, sqrt
+from math import exp, inf, log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -202,11 +202,10 @@ def read_trace(file: Path) -> MeasuredTrace:
             columns = CLIENT
     table = columns_of(str(file), columns, "", KIND)
     wrong = list(table.wrong)
-    times = np.full((len(table.lines), len(columns) - 1), nan)
-    for row, (line, *cells) in enumerate(zip(table.lines, *table.cells.values(), strict=True)):
-        times[row] = [_time(cell) for cell in cells[1:]]
-        reached = times[row][~np.isnan(times[row])].tolist()
-        in_order = len(reached) > 0 and times[row, : len(reached)].tolist() == sorted(reached)
+    times = np.array([[_time(cell) for cell in table.cells[name]] for name in columns[1:]]).T
+    for line, passed, *cells in zip(table.lines, times, *table.cells.values(), strict=True):
+        reached = passed[~np.isnan(passed)].tolist()
+        in_order = len(reached) > 0 and passed[: len(reached)].tolist() == sorted(reached)
         if cells[0] == "" or not in_order or not np.isfinite(reached).all():
             where = f"{file.name}, {table.place} {line}"
             wrong.append((line, Fault("", f"{','.join(cells)} ({where})", _TIMES)))
@@ -563,7 +562,7 @@ def _compared(network: Network, second: MeasuredTrace, seed: int) -> list[str]:
         predicted = [float(run["staleness"].mean()) if len(run) > 0 else 0.0 for run in runs]
         rows.append(("mean staleness", float(second.staleness.mean()), predicted))
     cells = [
-        (name, number(value), number(float(np.mean(drawn))), number(float(np.std(drawn, ddof=1))))
+        (name, *(number(float(x)) for x in (value, np.mean(drawn), np.std(drawn, ddof=1))))
         for name, value, drawn in rows
     ]
     shares = [np.bincount(run["owner"] - 1, minlength=n) / max(len(run), 1) for run in runs]

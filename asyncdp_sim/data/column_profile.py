@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -159,14 +159,8 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
     remarks = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
-    return replace(
-        look,
-        type="classes",
-        encoding=ClassLabels(values=names),
-        suspicious=remarks,
-        span=(),
-        dropped="",
-    )
+    change: dict[str, Any] = {"type": "classes", "suspicious": remarks, "span": (), "dropped": ""}
+    return replace(look, encoding=ClassLabels(values=names), **change)
 
 
 def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:
@@ -175,15 +169,13 @@ def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Besi
     missing = 1.0 - len(filled) / max(len(column), 1)
     if encoding.makes_nothing:
         return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
-    values, span = read_as(column, encoding, beside.decimal), tuple[str, ...]()
-    remarks = []
-    if isinstance(encoding, Measured):
-        span = _span(values[0], encoding)
-        unread = np.isnan(values[0][column.notna().to_numpy()])
-        remarks = unread_words(filled, unread, encoding.unread)
-    return ColumnLook(
-        name, "as declared", missing, len(texts_of(filled)), encoding, tuple(remarks), span
-    )
+    values = read_as(column, encoding, beside.decimal)
+    look = ColumnLook(name, "as declared", missing, len(texts_of(filled)), encoding)
+    if not isinstance(encoding, Measured):
+        return look
+    unread = np.isnan(values[0][column.notna().to_numpy()])
+    remarks = unread_words(filled, unread, encoding.unread)
+    return replace(look, suspicious=tuple(remarks), span=_span(values[0], encoding))
 
 
 def _span(values: Array, encoding: Measured) -> tuple[str, ...]:

@@ -207,7 +207,6 @@ class DeclaredData(TableRecipe):
         swap: Swap | None = None,
     ) -> Dataset:
         request = BuildRequest(n_owners, records, streams, swap)
-        request.require_owners(self.split)
         if self.path is None:
             drawn, values_of = self._twin(request)
             table = drawn if swap is None else swap.in_table(drawn)
@@ -237,7 +236,7 @@ class DeclaredData(TableRecipe):
         """
         self._require_split()
         if request.records is not None or not self.split.by_target:
-            return self._body_rows(sum(require_records(request.records, request.n_owners)))
+            return self._body_rows(sum(require_records(request.records)))
         if self.split.shared_rows is None:
             rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
             raise DataError([Fault("data.split.rows", "nothing", rule)])

@@ -232,14 +232,14 @@ def transactions(
     names = tuple(name for name in frame.columns if name in FEATURES)
     require_columns(frame.columns)
     private = 0 if public_records is None else max(len(frame) - public_records, 0)
-    faults, lost = [], 0
-    for name in (*names, "Class"):
-        wrong = np.isnan(_numbers(name, frame[name]))
-        lost += int(np.count_nonzero(wrong[:private]))
-        wrong[:private] = False
-        if wrong.any():
-            faults.append(_bad_cell(frame[name], wrong))
-    if faults:
+    wrong = {name: np.isnan(_numbers(name, frame[name])) for name in (*names, "Class")}
+    lost = sum(int(np.count_nonzero(cells[:private])) for cells in wrong.values())
+    faults = [
+        _bad_cell(frame[name], private, cells[private:])
+        for name, cells in wrong.items()
+        if cells[private:].any()
+    ]
+    if len(faults) > 0:
         raise DataError(faults)
     notes = (
         *lacking("Components missing from the table, left out", COMPONENTS, names),
@@ -286,15 +286,14 @@ def require_columns(columns: Collection[str]) -> None:
         raise DataError([Fault("data.path", f"a table without {x}", rule) for x in missing])
 
 
-def _bad_cell(column: "pd.Series", bad: Bools) -> Fault:
-    """Return a fault that names the first bad cell of a column; rows count from 1."""
-    row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+def _bad_cell(column: "pd.Series", first_public: int, bad: Bools) -> Fault:
+    """Return a fault that names the first bad public cell of a column; rows count from 1."""
+    row, count = first_public + int(np.argmax(bad)), int(np.count_nonzero(bad))
     more = f" ({count} such cells in all)" if count > 1 else ""
     problem = f"{str(column.iloc[row])[:40]!r} in column {column.name!r}, row {row + 1}{more}"
-    rule = {"Class": "0 (genuine) or 1 (fraud)", "Amount": "a number ≥ 0 in every row"}
-    return Fault(
-        "data.path", problem, f"allowed is {rule.get(str(column.name), 'a number in every row')}"
-    )
+    rules = {"Class": "0 (genuine) or 1 (fraud)", "Amount": "a number ≥ 0 in every row"}
+    rule = rules.get(str(column.name), "a number in every row")
+    return Fault("data.path", problem, f"allowed is {rule}")
 
 
 class FraudData(DeclaredData):

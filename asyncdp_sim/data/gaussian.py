@@ -53,7 +53,7 @@ class GaussianData(DataKind):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        counts = require_records(records, n_owners)
+        counts = require_records(records)
         drawn = list(self._drawn(counts, streams))
         if swap is not None:
             _replace(drawn, counts, swap)

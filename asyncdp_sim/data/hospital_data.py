@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, if_any
 from asyncdp_sim.core.specification import trait
@@ -57,7 +57,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
     shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
@@ -123,14 +123,13 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
             )
             for name in missing
         )
-    taken: set[str] = set(present) & set(NAMES)  # a name of 2015 comes before its other forms
-    renamed = {}
-    for name, published in present.items():
-        if name != published and published not in taken:
-            renamed[name] = published
-            taken.add(published)
-    kept = {*NAMES, *renamed}
-    if split is not None and name_of_2015(split) not in taken:
+    used = dict[str, str]()  # a name of 2015 comes before its other forms
+    for name, published in sorted(present.items(), key=lambda pair: pair[0] != pair[1]):
+        if published in NAMES:
+            used.setdefault(published, name)
+    renamed = {name: published for published, name in used.items()}
+    kept = {*renamed}
+    if split is not None and name_of_2015(split) not in used:
         require_column(split, [renamed.get(name, name) for name in present])
         kept.add(split)
     frame = read_table(path, wanted=kept.__contains__).rename(columns=renamed)
@@ -212,20 +211,15 @@ def encode_plain(frame: "pd.DataFrame", public_records: int) -> OnDemand:
     return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
-def _groups(column: "pd.Series") -> Ints:
-    """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
-    places: dict[str, int] = {}
-    codes = map_text(column, lambda text: places.setdefault(text, len(places)))
-    return np.where(np.isnan(codes), -1, codes).astype(np.int64)
-
-
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
-    codes = _groups(column) + 1  # 0 where no code is given
+    """Return for each row the mean stay, in days, of the public rows of its code."""
+    places: dict[str, int] = {}
+    numbered = map_text(column, lambda text: places.setdefault(text, len(places) + 1))
+    codes = np.nan_to_num(numbered).astype(np.int64)  # 0 where no code is given
     has_stay = ~np.isnan(target[public])
-    stays, of = target[public][has_stay], codes[public][has_stay]
-    kinds = int(codes.max()) + 1
-    rows = np.bincount(of, minlength=kinds)
-    days = np.bincount(of, weights=stays, minlength=kinds)
+    stays, coded = target[public][has_stay], codes[public][has_stay]
+    rows = np.bincount(coded, minlength=len(places) + 1)
+    days = np.bincount(coded, weights=stays, minlength=len(places) + 1)
     middle = stays.mean() if len(stays) > 0 else 0.0
     means = (days + PRIOR_ROWS * middle) / (rows + PRIOR_ROWS)
     return np.asarray(means[codes])
@@ -453,7 +447,7 @@ class HospitalData(DeclaredData):
             ends = Ends(min(sizes), max(sizes))
             notes = if_any("Sizes of hospitals were drawn: {sizes} records.", sizes=ends)
         else:
-            sizes = tuple(require_records(request.records, request.n_owners))
+            sizes = tuple(request.records)
         total = sum(sizes)
         body = self._body_rows(total)
         drawn = np.diff(np.minimum(np.cumsum([0, *sizes]), body)).tolist()  # the first of them all

@@ -147,22 +147,17 @@ class SplitKind(Variant):
         """
 
 
-def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:
+def require_records(records: Sequence[int] | None) -> Sequence[int]:
     """Return the records per owner, refusing their absence.
 
     Raises
     ------
     DataError
-        On ``owners.records``, when absent or not one number ≥ 1 per owner.
+        On ``owners.records``.
     """
     if records is None:
         rule = "this field is required unless data.split names a column"
         raise DataError([Fault("owners.records", "nothing", rule)])
-    if len(records) != n_owners:
-        rule = f"allowed is one number, or {n_owners} (one per owner)"
-        raise DataError([Fault("owners.records", f"{len(records)} numbers", rule)])
-    if min(records) < 1:
-        raise DataError([Fault("owners.records", str(min(records)), "allowed is a number ≥ 1")])
     return records
 
 
@@ -179,7 +174,7 @@ class InTurn(SplitKind):
 
     @override
     def owned(self, asked: TableToSplit) -> OwnerSplit:
-        wanted = require_records(asked.records, asked.n_owners)
+        wanted = require_records(asked.records)
         asked.require_rows(sum(wanted))
         order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)
         return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])

@@ -206,10 +206,8 @@ def words(path: str, value: Any) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
     try:
-        return json.loads(value)
+        return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return value
 
@@ -272,17 +270,15 @@ def _online(given: Any) -> str:
     """Return how often owners are online."""
     if not isinstance(given, list):
         return f"online {_percent(given)} of the time"
-    if set(given) <= {0, 1} and 1 in given:
-        inside = [place for place, share in enumerate(given, start=1) if share == 1]
-        noun = "owner" if len(inside) == 1 else "owners"
-        return f"{noun} {ranges(inside)} online" + ("" if len(inside) == len(given) else " alone")
-    shares = list(dict.fromkeys(given))
-    if len(shares) > 3:
+    owners = {share: [i for i, item in enumerate(given, 1) if item == share] for share in given}
+    if {*owners} <= {0, 1} and 1 in owners:
+        noun = "owner" if len(owners[1]) == 1 else "owners"
+        return f"{noun} {ranges(owners[1])} online" + " alone" * (0 in owners)
+    if len(owners) > 3:
         return f"online {_percent(max(given))} to {_percent(min(given))} of the time, by owner"
     lines = [
-        f"owners {ranges([i for i, item in enumerate(given, start=1) if item == share])} "
-        f"online {_percent(share)} of the time"
-        for share in shares
+        f"owners {ranges(numbers)} online {_percent(share)} of the time"
+        for share, numbers in owners.items()
         if share < 1
     ]
     return ", ".join(lines) or "always online"
@@ -309,14 +305,10 @@ def _groups(given: Any) -> str:
     return "offline together: " + " and ".join(ranges(sorted(group)) for group in given)
 
 
-def _resends(given: Any) -> str:
-    return f"up to {_plain(given)} retransmission{'' if given == 1 else 's'}"
-
-
 PHRASES: Mapping[str, Callable[[Any], str]] = {
     "availability.probability": _online,
     "availability.groups": _groups,
-    "channel.retransmissions": _resends,
+    "channel.retransmissions": lambda n: f"up to {_plain(n)} retransmission{'s' * (n != 1)}",
     "channel.airtime": lambda airtime: f"airtime {_plain(airtime)}",
     "channel.slot": lambda slot: f"slot {_plain(slot)}",
     "channel.propagation_delay": lambda delay: f"propagation delay {_plain(delay)}",

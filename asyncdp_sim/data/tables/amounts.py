@@ -277,15 +277,16 @@ def notation_of(
         From a tail to its factor, as the user says.
     """
     amounts = [(parts, n) for text, n in texts.items() if (parts := parts_of(text)) is not None]
-    mark = mark or decimal_of(amounts, decimal)
+    if mark is None:  # that with which most cells are numbers; the table's one among equals
+        marks = (decimal, "," if decimal == "." else ".")
+        mark = max(marks, key=lambda each: sum(n for parts, n in amounts if parts.fits(each)))
     amounts = [(parts, n) for parts, n in amounts if parts.fits(mark)]
-    currencies = Counter[str]()
-    tails, cells = Counter[str](), 0
+    currencies, tails = Counter[str](), Counter[str]()
     for parts, n in amounts:
-        cells += n
         tails[parts.tail] += n
         if parts.currency != "":
             currencies[parts.currency] += n
+    cells = tails.total()
     currency = _most(currencies) if len(texts) > 0 else None
     stated = dict(declared or {})
     left = {tail: n for tail, n in tails.items() if tail not in stated and tail != ""}
@@ -315,13 +316,6 @@ def notation_of(
     return Notation(
         mark, currency, powers, factors, frozenset(allowed), flags, plus, unit, questions
     )
-
-
-def decimal_of(found: Sequence[tuple[Parts, int]], decimal: str) -> str:
-    """Return the decimal mark with which most cells are numbers; the table's one among equals."""
-    other = "," if decimal == "." else "."
-    fitting = {mark: sum(n for p, n in found if p.fits(mark)) for mark in (decimal, other)}
-    return other if fitting[other] > fitting[decimal] else decimal
 
 
 def either_mark(texts: Mapping[str, int]) -> bool:

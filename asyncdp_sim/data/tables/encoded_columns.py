@@ -79,12 +79,13 @@ class UnlikeOwners:
             unread = float(misfits[rows].mean()) if len(rows) >= LEAST else 0.0
             present = values[rows]
             present = present[~np.isnan(present)]
+            difference = ""
             if unread > usual_misfits + UNREAD:
                 difference = f"{percent(unread)} of the cells cannot be read, of public ones "
-                differences.setdefault(difference + percent(usual_misfits), []).append(owner)
+                difference += percent(usual_misfits)
             elif len(present) >= LEAST:
                 difference = _other_codes(present, codes) or _other_unit(present, public, median)
-                differences.setdefault(difference, []).append(owner)
+            differences.setdefault(difference, []).append(owner)
         differences.pop("", None)
         self.lines += [
             f"{FROM_PRIVATE}{name}, as {some_of(owners, 5)} write{'s' * (len(owners) == 1)} it: "
@@ -110,13 +111,13 @@ class UnlikeOwners:
             for row in np.flatnonzero(suspects).tolist()
             if _no_record(private.iloc[row], decimal)
         ]
+        named = []
+        for row in rows:
+            texts = [written(value) for value in private.iloc[row].dropna()]
+            named.append(f"{places.said(row)} ({next(filter(_of_sums, texts), texts[0])!r})")
         if len(rows) > 0:
-            named = some_of(
-                [f"{places.said(row)} ({_word(private.iloc[row])!r})" for row in rows], 3
-            )
-            self.lines.append(
-                f"{FROM_PRIVATE}rows of sums or names of columns, read as missing: {named}."
-            )
+            sums = f"rows of sums or names of columns, read as missing: {some_of(named, 3)}."
+            self.lines.append(FROM_PRIVATE + sums)
         return np.array(rows, dtype=np.int64)
 
 
@@ -139,12 +140,6 @@ def _no_record(row: "pd.Series", decimal: str) -> bool:
     return len(cells) < len(texts) and not any(
         np.isnan(cell_or_nan(text, decimal)) for text in cells
     )
-
-
-def _word(row: "pd.Series") -> str:
-    """Return a text of a row that is no record: a word for sums, or the first name of a column."""
-    texts = [written(value) for value in row.dropna()]
-    return next(filter(_of_sums, texts), texts[0])
 
 
 def _other_codes(known: Array, usual: Array) -> str:
@@ -377,9 +372,8 @@ def _of_texts(
     decimal: str,
 ) -> DataError:
     """Return what is wrong with a target of texts; the row that is named is a public one."""
-    numeric_columns = [
-        c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()
-    ]
+    unread = {str(c): cells(frame[c], decimal)[1][first_public:].any() for c in frame.columns}
+    numeric = [column for column, some in unread.items() if not some]
     row = places.said(first_public + int(np.argmax(none[first_public:])))
-    rule = f"allowed is a column of numbers; columns: {', '.join(map(str, numeric_columns[:20]))}"
+    rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
     return DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])

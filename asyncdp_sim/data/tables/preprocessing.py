@@ -196,7 +196,8 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     six decades, and squaring them would lose the small ones.
     """
     _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
-    rank = _rank(rows, singular)
+    floor = max(rows.shape) * np.finfo(float).eps * singular.max(initial=0.0)
+    rank = int(np.count_nonzero(singular > floor))
     if features > rank:
         words = "the number of linearly independent columns among the public rows"
         raise ColumnsError.of(features, rank, words, most=True)
@@ -204,11 +205,6 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)
     return vectors * signs, singular[:features]
-
-
-def _rank(rows: Array, singular: Array) -> int:
-    floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
-    return int(np.count_nonzero(singular > floor))
 
 
 def records_of(
@@ -238,13 +234,5 @@ def records_of(
 
 def _projected(table: Table, projection: Projection, rows: Ints) -> Array:
     """Return the features of rows, (n, p), Fortran order."""
-    features, done = np.empty((0, 0)), 0
-    for piece in table.pieces(rows):
-        made = projection.features(piece)
-        if len(made) == len(rows):
-            return made
-        if done == 0:
-            features = np.empty((len(rows), made.shape[1]), order="F")
-        features[done : done + len(made)] = made
-        done += len(made)
-    return features
+    made = [projection.features(piece) for piece in table.pieces(rows)]
+    return made[0] if len(made) == 1 else np.asfortranarray(np.concatenate(made))

@@ -224,7 +224,6 @@ class TableData(TableRecipe):
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         request = BuildRequest(n_owners, records, streams, swap)
-        request.require_owners(self.split)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
         (frame, places, form), key = self._frame(), self._split_key

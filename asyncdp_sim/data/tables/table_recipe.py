@@ -28,7 +28,6 @@ from asyncdp_sim.data.splits import (
     ValuesOf,
     held_out_note,
     keep_apart,
-    require_records,
 )
 from asyncdp_sim.data.tables.preprocessing import (
     EigenUncentred,
@@ -75,11 +74,6 @@ class BuildRequest:
     records: Sequence[int] | None
     streams: Streams | Scope
     swap: Swap | None = None
-
-    def require_owners(self, split: SplitKind) -> None:
-        """Refuse what can be seen to be wrong before any file is read."""
-        if self.records is not None or not split.says_records:
-            require_records(self.records, self.n_owners)
 
 
 class Gathering:
