@@ -29,16 +29,9 @@ from math import expm1, log1p, sqrt
 
 import numpy as np
 
+from analysis.exact.domains import count, nonnegative, probabilities, probability
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import (
-    count,
-    finite,
-    nonnegative,
-    positive,
-    probabilities,
-    probability,
-    refused,
-)
+from asyncdp_sim.theory.formulas import finite, positive, refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep, mean_update, second_eigenvalue
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.exact.domains import count, probabilities
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.formulas import count, finite, positive, probabilities, refused
+from asyncdp_sim.theory.formulas import finite, positive, refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analysis.exact.domains import nonnegative
 from analysis.exact.per_update import CentralMoments, Initial, Shape, drawn, require_shape
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.theory.formulas import finite, nonnegative
+from asyncdp_sim.theory.formulas import finite
 
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits

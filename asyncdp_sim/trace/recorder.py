@@ -85,8 +85,14 @@ class Spells:
         table["owner"] = np.arange(1, n_owners + 1)
         for state, ticks in zip(State, occupied(self.rows, n_owners, end_tick).T, strict=True):
             table[state.name] = ticks
-        for name, count in counted(events, n_owners, self.travelling).items():
-            table[name] = count
+        kind = events["kind"]
+        sent = {
+            "requests": kind == _K.request_sent,
+            "answers": np.isin(kind, (_K.answer_released, _K.answer_resent)),
+            "queries": _heard(events, self.travelling),
+        }
+        for name, which in sent.items():
+            table[name] = np.bincount(events["owner"][which], minlength=n_owners + 1)[1:]
         table["acknowledgements"] = self._acknowledgements(events, end_tick)
         table["openings"] = self.openings[1:]
         table.setflags(write=False)
@@ -140,30 +146,6 @@ def covered(start: Ticks, end: Ticks) -> int:
     reach = np.maximum.accumulate(end)
     begin = np.maximum(start, np.concatenate([start[:1], reach[:-1]]))
     return int(np.maximum(reach - begin, 0).sum())
-
-
-def counted(events: Table, n_owners: int, travelling: Collection[int]) -> dict[str, Ticks]:
-    """Return each owner's requests and answers sent and queries heard, by their events.
-
-    Parameters
-    ----------
-    events : structured array
-        With the columns ``EVENTS``.
-    n_owners : int
-    travelling : collection of int
-        Owners to whom queries take time.
-    """
-    kind, owner = events["kind"], events["owner"]
-
-    def times(which: Bools) -> Ticks:
-        return np.bincount(owner[which], minlength=n_owners + 1)[1:]
-
-    answers = np.isin(kind, (_K.answer_released, _K.answer_resent))
-    return {
-        "requests": times(kind == _K.request_sent),
-        "answers": times(answers),
-        "queries": times(_heard(events, travelling)),
-    }
 
 
 def _heard(events: Table, travelling: Collection[int]) -> Bools:

@@ -72,7 +72,7 @@ def measure(name, **how):
         "mean": [score("mean wait", mean, theory.mean)],
         "second": [score("mean square wait", square, theory.second_moment)],
         "tail": [
-            score("wait", waited, theory.utilisation),
+            score("wait", waited, rate * m),
             *(
                 score(f"wait longer than {t:g}", x, tail(rate, m, t))
                 for t, x in zip(times, late, strict=True)

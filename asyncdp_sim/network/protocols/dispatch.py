@@ -122,8 +122,7 @@ class Desk:
     ) -> None:
         self._owners = owners
         self._learner = learner
-        self._to = protocol.to
-        self._policy = protocol.policy
+        self._protocol = protocol
         self._under_way = [0] * len(owners)
         self._ended = [0] * len(owners)
         self._chances = protocol.chances(len(owners))
@@ -134,7 +133,6 @@ class Desk:
         self._kept = 0
         self._handing_out = False
         self._failed = 0
-        self._one_by_one = protocol.queue == "fifo"
         self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
 
     def hand_out(self, former: int = 0) -> None:
@@ -160,19 +158,19 @@ class Desk:
     def _choose(self, former: int) -> Owner | None:
         """Return the owner of the next task; None where no owner can take one."""
         wanted = None
-        if self._policy is None and self._to == "drawn":
+        if self._protocol.policy is None and self._protocol.to == "drawn":
             wanted = self._drawn(self._owners, self._upto)
-        elif self._to == "same" and former > 0:
+        elif self._protocol.to == "same" and former > 0:
             wanted = self._owners[former - 1]
         if wanted is not None and self._has_room(wanted):
             return wanted
         free = [owner for owner in self._owners if self._has_room(owner)]
-        if self._policy is not None and len(free) > 0:
+        if self._protocol.policy is not None and len(free) > 0:
             tasks = tuple(self._under_way), tuple(self._ended)
             numbers = tuple(owner.number for owner in free)
             state = Known(self._learner.updates, former, *tasks, numbers)
-            return self._owners[chosen(self._policy, state, self._draws) - 1]
-        if self._to == "drawn":
+            return self._owners[chosen(self._protocol.policy, state, self._draws) - 1]
+        if self._protocol.to == "drawn":
             upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
             return self._drawn(free, upto)
         following = next((owner for owner in free if owner.number > self._last), None)
@@ -197,7 +195,7 @@ class Desk:
         learner, link, number = self._learner, owner.link, owner.number
         message = exchange.message
         heard = yield from link.deliver(message)
-        mine = heard and self._one_by_one
+        mine = heard and self._protocol.queue == "fifo"
         if mine:
             yield from self._wait(owner)
         while heard and owner.offline_reasons > 0:

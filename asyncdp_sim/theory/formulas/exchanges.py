@@ -86,22 +86,14 @@ class Wait:
 
     Attributes
     ----------
-    utilisation : float
-        ρ: share of the time in which the learner serves; also the share of requests that wait.
     mean : float
         E W.
     second_moment : float
         E W².
     """
 
-    utilisation: float
     mean: float
     second_moment: float
-
-    @property
-    def variance(self) -> float:
-        """Var W = E W² − (E W)²."""
-        return self.second_moment - self.mean**2
 
 
 def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
@@ -126,7 +118,7 @@ def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
     """
     load = rate * mean
     first = rate * second / (2 * (1 - load))
-    return Wait(load, first, 2 * first**2 + rate * third / (3 * (1 - load)))
+    return Wait(first, 2 * first**2 + rate * third / (3 * (1 - load)))
 
 
 @dataclass(frozen=True)
@@ -279,35 +271,24 @@ def broadcast(
     return n * q, clean
 
 
-def overlapping_mean(n_owners: int, rate: float, mean_job: float) -> float:
-    """Return E staleness = Nρ where every tick starts a job of its own (any law of S).
+def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
+    """Return P(staleness = s), s = 0 … ``largest``, for jobs of constant length S: Poisson(NλS).
 
-    The jobs of the others end in a Poisson stream of rate Nλ (departures of an M/G/∞ system are
-    Poisson), so that given S the staleness is Poisson with mean NλS.
+    Every tick starts a job of its own. The jobs of the others end in a Poisson stream of rate Nλ
+    (departures of an M/G/∞ system are Poisson); for jobs of any law, the mean is Nλ E S.
 
     Parameters
     ----------
     n_owners : int
         N ≥ 1.
-    rate, mean_job : float
-        λ > 0 and E S ≥ 0.
-    """
-    return n_owners * (rate * mean_job)
-
-
-def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
-    """Return P(staleness = s), s = 0 … ``largest``, for jobs of constant length S: Poisson(NλS).
-
-    Parameters
-    ----------
-    n_owners, rate
-        As for :func:`overlapping_mean`.
+    rate : float
+        λ > 0.
     job : float
         S > 0, the same for every job.
     largest : int
         ≥ 0.
     """
-    mean = overlapping_mean(n_owners, rate, job)
+    mean = n_owners * (rate * job)
     chance = np.empty(largest + 1)
     chance[0] = np.exp(-mean)
     for s in range(1, len(chance)):
@@ -353,20 +334,6 @@ def always_busy(share: float, largest: int) -> Array:
         ≥ 0.
     """
     return np.asarray(share * (1 - share) ** np.arange(largest + 1.0))
-
-
-def always_busy_mean(n_owners: int) -> float:
-    """Return the long-run mean staleness N − 1 where every owner always has one job under way.
-
-    Just after each update all N owners have a job in flight, one of them begun at that instant;
-    by the balance of staleness and jobs in flight, updates are N − 1 stale in the mean.
-
-    Parameters
-    ----------
-    n_owners : int
-        N ≥ 1.
-    """
-    return n_owners - 1.0
 
 
 def sum_opens(n_owners: int, least: int, stays: float) -> float:

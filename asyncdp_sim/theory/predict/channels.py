@@ -20,7 +20,7 @@ from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
-from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, closed_network
+from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.facts import Facts, alike
 from asyncdp_sim.theory.predict.protocols import ENDLESS, law, on_channel
 from asyncdp_sim.theory.prediction import NoFormulaError, Prediction, Unknown, known, no_formula_if
@@ -399,7 +399,7 @@ class TdmaTheory(ChannelTheory):
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
-        return always_busy_mean(load.n_owners) if load.saturated else None
+        return load.n_owners - 1.0 if load.saturated else None
 
 
 class BottleneckTheory(ChannelTheory):

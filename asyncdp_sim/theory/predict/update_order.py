@@ -13,7 +13,6 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 from asyncdp_sim.theory.formulas.exchanges import (
     always_busy,
-    always_busy_mean,
     mean_until_all,
     one_at_a_time,
     overlapping,
@@ -148,7 +147,7 @@ def _in_the_long_run(facts: Facts) -> Prediction:
     Staleness and jobs in flight just after updates have one sum (ORACLES 18). Owners that push on
     their own are independent of one another: just after an update of owner i, another owner j is
     at work with probability b_j, so that the mean is Σ_i w_i Σ_{j≠i} b_j with w_i the shares of
-    the updates. Any law of the jobs will do.
+    the updates. Any law of the jobs will do; if all are always busy, it is N − 1.
     """
     never = _fresh(facts)
     if never:
@@ -170,7 +169,7 @@ def _among_others(facts: Facts) -> float:
     """Return the mean where owners do not wait for each other."""
     no_formula_if(_doubt(facts))
     if facts.network.clock.saturated:
-        return always_busy_mean(facts.n_owners)
+        return facts.n_owners - 1.0
     no_formula_if(facts.not_poisson)
     rates = facts.rates or ()
     loads = [rate * job for rate, job in zip(rates, facts.services, strict=True)]
