@@ -85,8 +85,8 @@ class CentralSteps(Algorithm):
 
     Attributes
     ----------
-    n_owners, n_features : int
-        N, p.
+    n_features : int
+        p.
     step : array (N,)
         η N n_i/n.
     often : array (N,) or None
@@ -110,7 +110,6 @@ class CentralSteps(Algorithm):
     )  # fmt: skip
     apply_at = "as-read"
 
-    n_owners: int
     n_features: int
     step: Array
     often: Array | None
@@ -120,10 +119,6 @@ class CentralSteps(Algorithm):
     theta_max: float | Array | None
     initial: Initial
     local: LocalSteps | None = None
-
-    def start(self, replicates: Sequence[Scope]) -> Array:
-        """Return the models at k = 0, in Θ, one row per replicate."""
-        return start(self.initial, replicates, self.theta_max, self.n_features)
 
     @override
     def query(self, state: CentralState, batch: AnswerBatch) -> Array:
@@ -177,7 +172,6 @@ class CentralKind(AlgorithmSpec):
             shrink = 1 - self.step * setting.sigma
             local = LocalSteps(self.gradients_per_answer, step, shrink, setting.theta_max)
         return {
-            "n_owners": setting.n_owners,
             "n_features": setting.n_features,
             "step": step,
             "often": setting.overcounted(self.selection, self.weight),
@@ -217,7 +211,10 @@ class FedAsyncSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> CentralState:
-        return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
+        return CentralState(
+            start(self.initial, replicates, self.theta_max, self.n_features),
+            np.zeros(len(replicates), dtype=np.int64),
+        )
 
     @override
     def apply(self, state: CentralState, batch: AnswerBatch, points: Array, answers: Array) -> None:
@@ -299,7 +296,7 @@ class FedBuffSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> BufferState:
-        model = self.start(replicates)
+        model = start(self.initial, replicates, self.theta_max, self.n_features)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return BufferState(model, clipped, np.zeros_like(model))
 
