@@ -20,13 +20,9 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.algorithms import (
-    Algorithm,
-    AnswerBatch,
-    Collab1Steps,
-    GossipSteps,
-    Wrapped,
-)
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Wrapped
+from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
+from asyncdp_sim.learning.algorithms.gossip import GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

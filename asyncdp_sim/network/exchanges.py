@@ -99,7 +99,7 @@ class Exchanges:
     Attributes
     ----------
     learning : Learning
-        Trains a model while the network runs, or ignores what it is told.
+        Trains a model while the network runs, or ignores what it receives.
     event : callable
         Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
     keeps_events : bool

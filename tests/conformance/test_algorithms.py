@@ -11,7 +11,8 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AnyAlgorithm, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.objectives.models import LinearObjective
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal

@@ -23,7 +23,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy import spent
+from asyncdp_sim.privacy.accountants.own import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.objectives import LinearRecords, PerceptronRecords, Squared
-from asyncdp_sim.learning.objectives.mlp import Perceptron
+from asyncdp_sim.learning.objectives import LinearRecords, Squared
+from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from tests.cli.command import PROGRAM
 from tests.unit.learning.problems import records
 

@@ -37,20 +37,21 @@ def least(scenario: Scenario, rounds: Rounds, delta: float, most: Array) -> Arra
     assert pull is not None
     epsilons = np.zeros(len(descent.weights))
     for owner, claimed in enumerate(most.tolist()):
-        apart, outside = pulled(descent, pull, rounds, rounds.present[:, owner])
+        apart, outside = pulled(scenario, pull, rounds, rounds.present[:, owner])
         lost = delta + (1 + exp(min(claimed, 700.0))) * outside
         if apart > 0 and lost < 1:
             epsilons[owner] = gaussian_epsilon(1 / apart, lost) * DOWN
     return epsilons
 
 
-def pulled(descent: Descent, pull: float, rounds: Rounds, there: Bools) -> tuple[float, float]:
+def pulled(scenario: Scenario, pull: float, rounds: Rounds, there: Bools) -> tuple[float, float]:
     """μ of the pair, the record being in these rounds, and P(a projection acts)."""
     if not there.any():
         return 0.0, 0.0
+    descent, records = Descent.from_scenario(scenario), float(np.sum(scenario.trained_on))
     steps = descent.steps[rounds.numbers - 1]
     free = 1 - steps * descent.convexity
-    kept = free - steps / rounds.share * descent.smoothness / descent.records * there
+    kept = free - steps / rounds.share * descent.smoothness / records * there
     moved = steps / rounds.share * pull / 2 * there
     added = np.square(steps / rounds.share) * rounds.noise
     mean = variance = other = outside = 0.0

@@ -17,8 +17,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import recording
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Hinge, LinearRecords, LogisticLoss, Model
-from asyncdp_sim.learning.objectives.losses import SQUARED
+from asyncdp_sim.learning.objectives import LinearRecords, Model
+from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.recording import GradientMonitor, Observed, largest, largest_of_all
 from asyncdp_sim.learning.replay import CellTask, fold

@@ -164,7 +164,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(sett
     mu, error = shown(*settings)
     pull = pull_of(scenario)
     assert pull is not None
-    told = pulled(descent, pull, rounds, rounds.present[:, 0])[0]
+    told = pulled(scenario, pull, rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
     assert scenario.algorithm.kind == "parameter-server"
     assert abs(mu - told) <= 4 * error

@@ -9,7 +9,7 @@ import pytest
 
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.privacy import spent
+from asyncdp_sim.privacy.accountants.own import spent
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.trace import EventKind
 from tests import scenes

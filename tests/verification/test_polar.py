@@ -10,7 +10,8 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
-from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
+from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting
+from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay

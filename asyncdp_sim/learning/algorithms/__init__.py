@@ -4,22 +4,17 @@ from typing import Annotated
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
-from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab1Steps, Collab2, ParameterServer
+from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff
+from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab2, ParameterServer
 from asyncdp_sim.learning.algorithms.gossip import (
     AsyncGossip,
     Averaging,
     AveragingSteps,
     GossipGraph,
-    GossipSteps,
 )
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Schedule
-from asyncdp_sim.learning.algorithms.noisy_statistics import (
-    NoisyStatistics,
-    NoisyStatisticsSteps,
-    Statistics,
-)
-from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
+from asyncdp_sim.learning.algorithms.noisy_statistics import NoisyStatistics
+from asyncdp_sim.learning.algorithms.polar import Polar
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

@@ -85,8 +85,8 @@ class CentralSteps(Algorithm):
 
     Attributes
     ----------
-    n_owners, n_features : int
-        N, p.
+    n_features : int
+        p.
     step : array (N,)
         η N n_i/n.
     often : array (N,) or None
@@ -110,7 +110,6 @@ class CentralSteps(Algorithm):
     )  # fmt: skip
     apply_at = "as-read"
 
-    n_owners: int
     n_features: int
     step: Array
     often: Array | None
@@ -177,7 +176,6 @@ class CentralKind(AlgorithmSpec):
             shrink = 1 - self.step * setting.sigma
             local = LocalSteps(self.gradients_per_answer, step, shrink, setting.theta_max)
         return {
-            "n_owners": setting.n_owners,
             "n_features": setting.n_features,
             "step": step,
             "often": setting.overcounted(self.selection, self.weight),

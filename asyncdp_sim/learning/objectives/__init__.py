@@ -3,18 +3,11 @@
 from typing import Annotated
 
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss, Loss, Squared
-from asyncdp_sim.learning.objectives.mlp import (
-    MLP,
-    Perceptron,
-    PerceptronObjective,
-    PerceptronRecords,
-)
+from asyncdp_sim.learning.objectives.losses import Loss, Squared
+from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.learning.objectives.models import (
     SVM,
     Constants,
-    LinearKind,
-    LinearObjective,
     Logistic,
     Objective,
     Quadratic,
@@ -22,11 +15,7 @@ from asyncdp_sim.learning.objectives.models import (
     constants,
 )
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records
-from asyncdp_sim.learning.objectives.softmax import (
-    Softmax,
-    SoftmaxLoss,
-    SoftmaxRecords,
-)
+from asyncdp_sim.learning.objectives.softmax import Softmax
 
 Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""

@@ -162,10 +162,16 @@ class Gaussian(Accountant):
         return of_gaussian(np.sqrt(2 * self.zcdp(released)))
 
     def _epsilon(self, rho: Array) -> Array:
-        values, places = np.unique(rho, return_inverse=True)
-        multipliers = [inf if value == 0 else 1 / sqrt(2 * value) for value in values]
-        epsilons = np.array([gaussian_epsilon(z, self.delta) for z in multipliers])
-        return epsilons[places].reshape(rho.shape)
+        def epsilon(value: float) -> float:
+            return gaussian_epsilon(inf if value == 0 else 1 / sqrt(2 * value), self.delta)
+
+        return each_once(rho, epsilon)
+
+
+def each_once(numbers: Array, cost: Callable[[float], float]) -> Array:
+    """Return the cost of every number, computed once for equal ones, in the shape of them all."""
+    values, places = np.unique(numbers, return_inverse=True)
+    return np.array([cost(value) for value in values.tolist()])[places].reshape(numbers.shape)
 
 
 def spent(total: Array, answers: Ints, released: Ints) -> Array:

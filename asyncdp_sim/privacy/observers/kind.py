@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
+from asyncdp_sim.privacy.accountants.own import Accountant, each_once, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     NUMBER_BYTES,
     AnswerNoise,
@@ -57,9 +57,7 @@ class Listener(Protocol):
 
 def gaussian_epsilons(squared: Array, delta: float) -> Array:
     """Return ε at δ of Gaussian answers, one per value of μ²."""
-    values, places = np.unique(squared, return_inverse=True)
-    epsilons = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
-    return np.array(epsilons)[places].reshape(squared.shape)
+    return each_once(squared, lambda mu: 0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta))
 
 
 Reasons = list[tuple[bool, str]]

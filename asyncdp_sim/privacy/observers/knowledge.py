@@ -47,7 +47,7 @@ def unit(count: int) -> float:
 
 def averaged(weights: Numbers, parts: int, rows: Array) -> Array:
     """Return Σ_j w_ij x_j/``parts`` to within a unit of the last limb, (L, a, M) of (L, b, M)."""
-    total = _times(weights, rows)
+    total = np.asarray(weights.astype(float) @ rows)
     left = np.zeros(total.shape[1:])
     for limb in total:
         left = left * _BASE + limb
@@ -102,16 +102,6 @@ def _carried(limbs: Array) -> Array:
         limbs[place] -= over * _BASE
         limbs[place - 1] += over
     return limbs
-
-
-def _times(weights: Numbers, rows: Array) -> Array:
-    """Return weights @ rows, limb by limb; sparse where most weights are 0."""
-    if np.count_nonzero(weights) > 0.1 * weights.size:
-        return np.asarray(weights.astype(float) @ rows)
-    from scipy.sparse import csr_array
-
-    sparse = csr_array(weights.astype(float))
-    return np.stack([sparse @ limb for limb in rows])
 
 
 EPS = float(np.finfo(float).eps)

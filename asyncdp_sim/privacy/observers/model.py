@@ -101,8 +101,6 @@ class Descent:
         γ_k.
     convexity, smoothness : float
         σ, and L of every record's loss.
-    records : float
-        n, of all owners together.
     unit : float
         2Ξ/n, the unit of noise, shifts and models.
     box : float
@@ -115,7 +113,6 @@ class Descent:
     steps: Array
     convexity: float
     smoothness: float
-    records: float
     unit: float
     box: float
     numbers: int
@@ -131,7 +128,6 @@ class Descent:
             steps=rounds.schedule(rounds.step_length, scenario.run.updates).sizes,
             convexity=model.sigma,
             smoothness=model.phi.curvature * longest**2,
-            records=float(records.sum()),
             unit=2 * scenario.xi / float(records.sum()),
             box=model.theta_max,
             numbers=scenario.numbers,

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    NoisyStatistics,
-    NoisyStatisticsSteps,
-    Setting,
-    Statistics,
-)
+from asyncdp_sim.learning.algorithms import AnswerBatch, NoisyStatistics, Setting
+from asyncdp_sim.learning.algorithms.noisy_statistics import NoisyStatisticsSteps, Statistics
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.spec import Payload
 from asyncdp_sim.privacy import Domain

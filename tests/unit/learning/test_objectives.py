@@ -13,16 +13,15 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import (
     SVM,
-    Hinge,
     LinearRecords,
     Logistic,
-    LogisticLoss,
     Model,
     Quadratic,
     Ridge,
     Squared,
     constants,
 )
+from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

@@ -7,15 +7,10 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    LinearObjective,
-    LinearRecords,
-    LogisticLoss,
-    Quadratic,
-    Squared,
-)
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, Squared
+from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
+from asyncdp_sim.learning.objectives.models import LinearObjective
 from tests.huber import HuberLoss
 from tests.together import together
 from tests.unit.learning.problems import name, records, slope_of

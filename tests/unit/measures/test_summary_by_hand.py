@@ -10,7 +10,7 @@ from hypothesis.strategies import integers, lists, tuples
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.objectives import SoftmaxLoss
+from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 from asyncdp_sim.measures import SHARE, NetworkSummary, Ratio, summarise
 from asyncdp_sim.measures.energy import Energy, LearnerPower, used
 from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of

@@ -16,7 +16,8 @@ from analysis.privacy.transcripts import (
     transcribed,
 )
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
+from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
+from asyncdp_sim.learning.algorithms.gossip import GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem

@@ -10,8 +10,8 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.objectives import Ridge
-from asyncdp_sim.privacy import Declared, Privacy, spent
-from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
+from asyncdp_sim.privacy import Declared, Privacy
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier, spent
 from asyncdp_sim.privacy.budgets import Horizon, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.mechanisms import (

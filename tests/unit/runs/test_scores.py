@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    LinearRecords,
-    Logistic,
-    LogisticLoss,
-    Ridge,
-    Softmax,
-    SoftmaxLoss,
-)
-from asyncdp_sim.learning.objectives.losses import SQUARED, unsolved
+from asyncdp_sim.learning.objectives import LinearRecords, Logistic, Ridge, Softmax
+from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss, unsolved
+from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 from asyncdp_sim.measures.scores import (
     ACCURACY,
     AUC,
