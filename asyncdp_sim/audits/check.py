@@ -123,8 +123,8 @@ class Finding:
     falsely: float = 1.0
 
 
-def clopper_pearson(count: npt.ArrayLike, runs: int, doubt: float) -> tuple[Array, Array]:
-    """Return limits of a probability, each of which is missed with probability ≤ ``doubt``.
+def least_probability(count: npt.ArrayLike, runs: int, doubt: float) -> Array:
+    """Return a lower limit of a probability, which is missed with probability ≤ ``doubt``.
 
     Parameters
     ----------
@@ -142,9 +142,15 @@ def clopper_pearson(count: npt.ArrayLike, runs: int, doubt: float) -> tuple[Arra
     from scipy.special import betaincinv
 
     k = np.asarray(count, dtype=float)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), runs - k + 1, doubt), 0.0)
-    high = np.where(k < runs, betaincinv(k + 1, np.maximum(runs - k, 1), 1 - doubt), 1.0)
-    return low, high
+    return np.where(k > 0, betaincinv(np.maximum(k, 1), runs - k + 1, doubt), 0.0)
+
+
+def greatest_probability(count: npt.ArrayLike, runs: int, doubt: float) -> Array:
+    """Return an upper limit of a probability; see :func:`least_probability`."""
+    from scipy.special import betaincinv
+
+    k = np.asarray(count, dtype=float)
+    return np.where(k < runs, betaincinv(k + 1, np.maximum(runs - k, 1), 1 - doubt), 1.0)
 
 
 def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
@@ -183,9 +189,11 @@ def most_shown(claim: Claim, runs: int, doubt: float) -> float:
 def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Event]:
     """Return the best event of one kind of score, and what it shows on these runs."""
     events = []
+    values, ordered = _quantiles(np.concatenate(pair)), [np.sort(scores) for scores in pair]
+    slack = _ROUNDING * np.abs(np.where(np.isfinite(values), values, 0.0))
     for above in (True, False):
-        thresholds = _thresholds(np.concatenate(pair), above)
-        inside = [_inside(scores, thresholds, above) for scores in pair]
+        thresholds = values - slack if above else values + slack  # to the generous side
+        inside = [_inside(scores, thresholds, above) for scores in ordered]
         for second in (True, False):
             a, b = (1, 0) if second else (0, 1)
             runs = len(pair[a]), len(pair[b])
@@ -199,23 +207,19 @@ def _limits(
     likely: npt.ArrayLike, unlikely: npt.ArrayLike, runs: tuple[int, int], doubt: float
 ) -> tuple[Array, Array]:
     """Return the least p and the greatest q that counts in two lots of runs leave possible."""
-    low, _ = clopper_pearson(likely, runs[0], doubt / 2)
-    _, high = clopper_pearson(unlikely, runs[1], doubt / 2)
-    return low, high
+    low = least_probability(likely, runs[0], doubt / 2)
+    return low, greatest_probability(unlikely, runs[1], doubt / 2)
 
 
-def _thresholds(scores: Array, above: bool) -> Array:
-    """Return thresholds at quantiles, denser in the tails, and a little to the generous side."""
+def _quantiles(scores: Array) -> Array:
+    """Return quantiles, denser in the tails."""
     tail = np.geomspace(1 / len(scores), 0.5, _LEVELS // 2)
     levels = np.concatenate([tail, 1 - tail])
-    values = np.unique(np.quantile(scores, levels, method="nearest"))
-    slack = _ROUNDING * np.abs(np.where(np.isfinite(values), values, 0.0))
-    return values - slack if above else values + slack
+    return np.unique(np.quantile(scores, levels, method="nearest"))
 
 
-def _inside(scores: Array, thresholds: Array, above: bool) -> Ints:
-    """Return how many scores are in the event of each threshold."""
-    ordered = np.sort(scores)
+def _inside(ordered: Array, thresholds: Array, above: bool) -> Ints:
+    """Return how many of the scores, in order, are in the event of each threshold."""
     if above:
         return len(ordered) - np.searchsorted(ordered, thresholds, side="left")
     return np.searchsorted(ordered, thresholds, side="right")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Claim, clopper_pearson, verdict
+from asyncdp_sim.audits.check import Claim, least_probability, verdict
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import (
@@ -179,7 +179,7 @@ def shown(right: npt.ArrayLike, guesses: int, doubt: float) -> Array:
     """
     if doubt <= 0 or guesses == 0:
         return np.zeros(np.shape(right))
-    low, _ = clopper_pearson(right, guesses, doubt)
+    low = least_probability(right, guesses, doubt)
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(low) - np.log1p(-low), 0.0))
 

@@ -33,8 +33,12 @@ from tests.unit.imports.measure import measured, shuffled
 
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
+OF_OTHER_COMMANDS = {"jinja2", "pyarrow", "sklearn"} | {
+    f"asyncdp_sim.{room}" for room in ("api", "audits", "figures", "reports", "sweeps")
+}
+"""Not imported by ``check``."""
 OF_HELP = (
-    "", ".cli", ".cli.terminal", ".core", ".core.errors", ".core.gone",
+    "", ".__main__", ".cli", ".cli.terminal", ".core", ".core.errors", ".core.gone",
     ".core.starting", ".core.words",
 )  # fmt: skip
 
@@ -154,13 +158,26 @@ def loaded(doing: str, folder: Path) -> set[str]:
     return set(ended.stdout.splitlines()[-1].split())
 
 
+STARTED = """
+import sys
+from asyncdp_sim.__main__ import main
+sys.argv[1:] = {!r}.split()
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+"""
+
+
 def test_what_is_imported_before_anything_is_done(here):
-    printing = "import asyncdp_sim.cli as c; c.app(['{}'], standalone_mode=False)"
-    helped = loaded(printing.format("--help"), here)
+    helped = loaded(STARTED.format("--help"), here)
     ours = {name for name in helped if name.partition(".")[0] == "asyncdp_sim"}
     assert ours == {f"asyncdp_sim{part}" for part in OF_HELP}
     assert helped & (HEAVY | {"numpy", "pydantic", "rich"}) == set()
-    assert loaded(printing.format("list"), here) & {"asyncdp_sim.scenario", "numpy"} == set()
+    for words in ("list", "docs", "schema"):
+        assert loaded(STARTED.format(words), here) & {"asyncdp_sim.scenario", "numpy"} == set()
+    checked = loaded(STARTED.format("check small.toml"), here)
+    assert checked & (HEAVY | OF_OTHER_COMMANDS) == set()
     assert loaded("from asyncdp_sim import runs, sweeps, scenario", here) & HEAVY == set()
 
 
