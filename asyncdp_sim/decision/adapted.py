@@ -13,7 +13,6 @@ span of the rows, where a singular value decomposition gives at most n coordinat
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
@@ -27,10 +26,14 @@ SMALLEST = 1e-6
 
 _NEAR = 1e-8
 """Half of this is what the objective may still fall by, before the last Newton step."""
+_SURE = 1.79
+"""A Newton step that changes no row's log-odds by more makes no log loss larger: with third
+derivatives at most u times second ones, f falls by D − D(eᵘ − u − 1)/u², where D is the decrease
+that is expected (Bach, "Self-concordant analysis for logistic regression", 2010)."""
 BLOCK = 2**17
-"""Numbers, 1 MB, that weighted rows take at a time."""
+"""Numbers, 1 MB, that products of columns take at a time."""
 _FEW = 30
-"""Columns up to which a problem's second derivatives are formed and solved."""
+"""Columns up to which every problem's second derivatives are formed and solved."""
 _SHARE = 1e-3
 """The share of a slope's size, squared, that a direction may leave far from a minimum."""
 
@@ -54,6 +57,11 @@ class LinearModels:
             products = self.coefficients.reshape(-1, columns.shape[1]) @ columns.T
             z = products.reshape(*self.constants.shape, -1) + self.constants[..., None]
             return np.swapaxes(z, 1, 2)
+
+    def followed_by(self, others: "LinearModels") -> "LinearModels":
+        """Return these models and others as one table."""
+        both = np.concatenate([self.coefficients, others.coefficients])
+        return LinearModels(both, np.concatenate([self.constants, others.constants]))
 
     @property
     def finite(self) -> "LinearModels":
@@ -120,6 +128,10 @@ class Path:
     coefficients: Array
     constants: Array
 
+    def of(self, models: slice) -> "Path":
+        """Return the same of some of the models."""
+        return Path(self.coefficients[:, models], self.constants[:, models])
+
     def scores(self, columns: Array) -> Array:
         """Return predictions (L, J, n, S)."""
         n_strengths, n_models = self.constants.shape[:2]
@@ -131,7 +143,13 @@ class Path:
         return z.reshape(n_strengths, n_models, *z.shape[1:])
 
 
-def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequence[float]) -> Path:
+def pulled(
+    rows: OwnRows,
+    sigma: float,
+    towards: LinearModels,
+    strengths: Sequence[float],
+    start: Path | None = None,
+) -> Path:
     """Return the minima of f for some finite strengths and models to be pulled towards.
 
     Parameters
@@ -144,6 +162,8 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
         (β₀, b₀), J of them, in encoded columns.
     strengths : sequence of float
         λ ≥ 0, finite, L of them.
+    start : Path, optional
+        One model for each strength that is near the minima, where a search begins.
     """
     n, (centre, scale, turned, right, singular) = len(rows), rows.turned
     goal = towards.coefficients * scale
@@ -152,8 +172,8 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
     base = sigma / 2 if rows.classes == 0 else max(sigma / 2, SMALLEST)
     weight = base + strength
     share = np.divide(strength, weight, out=np.zeros_like(weight), where=weight > 0)
-    start = share[..., None] * goal
-    inside = start @ right.T
+    middle = share[..., None] * goal
+    inside = middle @ right.T
     if rows.classes == 0:
         target = rows.targets @ turned / n
         curvature = singular**2 / n
@@ -163,61 +183,88 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
         )
         constant = (rows.targets.mean() + strength * b0) / (1 + strength)
     else:
-        spanned, constant = _newton(rows, turned, inside, b0, weight, strength)
-    scaled = start + (spanned - inside) @ right
+        first = np.zeros((len(strength), 1, rows.scores, len(right) + 1))
+        first[..., -1] = rows.constant()
+        if start is not None:
+            first[..., :-1] = (start.coefficients * scale) @ right.T
+            first[..., -1] = start.constants + start.coefficients @ centre
+        aim = np.concatenate([inside, np.broadcast_to(b0, inside.shape[:-1])[..., None]], axis=-1)
+        pull = np.broadcast_to(2 * weight[..., None], first.shape).copy()
+        pull[..., -1] = 2 * strength
+        found = _newton(rows, np.column_stack([turned, np.ones(n)]), first, aim, pull)
+        spanned, constant = found[..., :-1], found[..., -1]
+    scaled = middle + (spanned - inside) @ right
     coefficients = scaled / scale
     return Path(coefficients, constant - coefficients @ centre)
 
 
-def _newton(
-    rows: OwnRows, turned: Array, inside: Array, b0: Array, weight: Array, strength: Array
-) -> tuple[Array, Array]:
-    """Minimise log losses by damped Newton steps, all strengths and models together.
+def _newton(rows: OwnRows, design: Array, first: Array, aim: Array, pull: Array) -> Array:
+    """Minimise log losses, each plus Σ pull (w − aim)²/2, by Newton steps, all problems together.
 
     In coordinates w = (γ, b) of the rows' span and the constant, each class but the last its own.
+
+    Parameters
+    ----------
+    design : array (n, c)
+    first : array (L, 1, S, c)
+        Where the search begins, for each strength: second derivatives there serve all models.
+    aim : array (L, J, S, c)
+    pull : array (L, 1, S, c)
     """
-    n, rank = turned.shape
-    shape = (*np.broadcast_shapes(inside.shape[:2], weight.shape[:2]), rows.scores, rank + 1)
-    design = np.column_stack([turned, np.ones(n)])
-    aim = np.concatenate([inside, np.broadcast_to(b0, shape[:-1])[..., None]], axis=-1)
-    pull = np.empty(shape)
-    pull[..., :-1], pull[..., -1:] = weight[..., None], strength[..., None]
-    aim, pull = aim.reshape(-1, *shape[2:]), pull.reshape(-1, *shape[2:])
-    own = np.arange(rows.scores)[:, None] == rows.targets
-    w = np.zeros_like(aim)
-    w[..., -1] = rows.constant()
-    value = _fitness(design, own, w, aim, pull)
-    active = np.arange(len(w))
-    for _ in range(60):
-        here = w[active]
-        chances = probabilities(here @ design.T, axis=-2)[..., :-1, :]
-        slope = (chances - own) @ design / n
-        slope += 2 * pull[active] * (here - aim[active])
-        step = -_solved(design, chances, pull[active], slope)
-        decrease = -np.sum(step * slope, axis=(-1, -2))
-        near = decrease <= _NEAR  # one more step squares what is left
-        w[active[near]] = here[near] + step[near]
-        active = active[~near]
-        if len(active) == 0:
-            break
-        w[active], value[active] = _searched(
-            design, own, here[~near], step[~near], aim[active], pull[active], value[active]
-        )
-    w = w.reshape(shape)
-    return w[..., :-1], w[..., -1]
+    own = (np.arange(rows.scores)[:, None] == rows.targets).astype(float)
+    with np.errstate(over="ignore"):
+        step, decrease = _steps(design, own, first, aim, pull)
+        w = np.broadcast_to(first, aim.shape).reshape(-1, 1, *aim.shape[2:]).copy()
+        pull = np.broadcast_to(pull, aim.shape).reshape(w.shape)
+        aim, step, decrease = aim.reshape(w.shape), step.reshape(w.shape), decrease.reshape(-1)
+        active = np.arange(len(w))
+        for _ in range(60):
+            far = np.flatnonzero(decrease > _NEAR)
+            moved = np.abs(step[far].reshape(-1, design.shape[1]) @ design.T)
+            reach = moved.reshape(len(far), own.size).max(axis=1)
+            doubted = far[reach * min(rows.scores, 2) > _SURE]
+            if len(doubted) > 0:
+                at = active[doubted]
+                step[doubted] *= _length(design, own, w[at], step[doubted], aim[at], pull[at])
+            w[active] += step  # where little is left, one step squares it, and is the last
+            active = active[far]
+            if len(active) == 0:
+                break
+            step, decrease = _steps(design, own, w[active], aim[active], pull[active])
+            decrease = decrease.reshape(-1)
+    return w.reshape(first.shape[0], -1, *first.shape[2:])
+
+
+def _chances(design: Array, w: Array) -> Array:
+    """Return the probabilities (…, S, n) of all classes but the last."""
+    z = (w.reshape(-1, w.shape[-1]) @ design.T).reshape(*w.shape[:-1], -1)
+    if z.shape[-2] == 1:  # takes half the time
+        return np.asarray(1 / (1 + np.exp(-z)))
+    return probabilities(z, axis=-2)[..., :-1, :]
+
+
+def _steps(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> tuple[Array, Array]:
+    """Return Newton steps (A, J, S, c) from points w (A, 1, S, c), and decreases (A, J)."""
+    chances = _chances(design, w)
+    slope = ((chances - own).reshape(-1, len(design)) @ design).reshape(w.shape) / len(design)
+    slope = slope + pull * (w - aim)
+    chances = chances[:, 0]
+    if design.shape[1] <= _FEW or slope.shape[1] > 1:
+        step = -_solved_directly(design, chances, pull, slope)
+    else:
+        step = -_solved(design, chances, pull[:, 0], slope[:, 0])[:, None]
+    return step, -np.sum(step * slope, axis=(-1, -2))
 
 
 def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
-    """Return the Newton direction, without its sign, of each problem.
+    """Return the Newton direction, without its sign, of each problem of many columns.
 
     By conjugate gradients, all problems together: the design's columns are orthogonal, so that the
     diagonal of the second derivatives is nearly all of them, and few steps suffice.
     """
-    if design.shape[1] <= _FEW:
-        return _solved_directly(design, chances, pull, slope)
     n, dimension = len(design), slope[0].size
     direction, solving = np.zeros_like(slope), np.arange(len(slope))
-    left, pull = slope, 2 * pull + 1e-12
+    left, pull = slope, pull + 1e-12
     diagonal = (chances * (1 - chances)) @ design**2 / n + pull
     toward = left / diagonal
     size = np.sum(left * toward, axis=(-1, -2), keepdims=True)
@@ -243,51 +290,44 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
 
 
 def _solved_directly(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
-    """Return the same by all second derivatives, which are quicker of few columns."""
+    """Return the same (A, J, S, c) by all second derivatives of A points, each with J slopes.
+
+    These are sums over the rows of products of two columns, weighted.
+    """
     count, scores, n = chances.shape
     size = design.shape[1]
-    second = np.empty((count, scores, size, scores, size))
-    some = max(1, BLOCK // design.size)
-    for first, row in product(range(0, count, some), range(scores)):
-        part = slice(first, first + some)
-        for other in range(row, scores):
-            bend = chances[part, row] * ((row == other) - chances[part, other]) / n
-            block = np.swapaxes(bend[..., None] * design, -1, -2) @ design
-            second[part, row, :, other] = block
-            second[part, other, :, row] = block
-    whole = second.reshape(count, scores * size, scores * size)
+    bend = chances[:, :, None] * (np.eye(scores)[..., None] - chances[:, None])
+    second = np.zeros((count * scores**2, size**2))
+    some = max(1, BLOCK // size**2)
+    for part in (slice(first, first + some) for first in range(0, n, some)):
+        products = (design[part, :, None] / n * design[part, None, :]).reshape(-1, size**2)
+        second += bend.reshape(-1, n)[:, part] @ products
+    whole = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
+    whole = whole.reshape(count, scores * size, scores * size)
     places = np.arange(scores * size)
-    whole[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
-    return np.asarray(np.linalg.solve(whole, slope.reshape(count, -1, 1)).reshape(slope.shape))
+    whole[:, places, places] += pull.reshape(count, -1) + 1e-12
+    slopes = slope.reshape(count, -1, scores * size).swapaxes(1, 2)
+    return np.asarray(np.linalg.solve(whole, slopes).swapaxes(1, 2).reshape(slope.shape))
 
 
-def _searched(
-    design: Array,
-    own: Array,
-    here: Array,
-    step: Array,
-    aim: Array,
-    pull: Array,
-    value: Array,
-) -> tuple[Array, Array]:
-    """Halve steps until none makes its problem worse; one that cannot be helped stays."""
-    moved, reached = here + step, _fitness(design, own, here + step, aim, pull)
-    length = 1.0
+def _length(design: Array, own: Array, here: Array, step: Array, aim: Array, pull: Array) -> Array:
+    """Return lengths (A, 1, 1, 1) of steps, halved until none makes its problem worse."""
+    length = np.ones((len(here), 1, 1, 1))
+    value, worse = _fitness(design, own, here, aim, pull), np.arange(len(here))
     for _ in range(30):
-        worse = np.flatnonzero(~(reached <= value))
+        there = here[worse] + length[worse] * step[worse]
+        reached = _fitness(design, own, there, aim[worse], pull[worse])
+        worse = worse[~(reached <= value[worse])]
         if len(worse) == 0:
-            return moved, reached
-        length /= 2
-        moved[worse] = here[worse] + length * step[worse]
-        reached[worse] = _fitness(design, own, moved[worse], aim[worse], pull[worse])
-    helpless = ~(reached <= value)
-    moved[helpless], reached[helpless] = here[helpless], value[helpless]
-    return moved, reached
+            break
+        length[worse] /= 2
+    return length
 
 
 def _fitness(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> Array:
     z = w @ design.T  # the cases come last: sums over few classes are quick then
     top = np.maximum(z.max(axis=-2), 0.0)
-    total = top + np.log(np.exp(z - top[:, None]).sum(axis=-2) + np.exp(-top))
+    total = top + np.log(np.exp(z - top[..., None, :]).sum(axis=-2) + np.exp(-top))
     losses = total - np.sum(z * own, axis=-2)
-    return np.asarray(losses.mean(axis=-1) + np.sum(pull * (w - aim) ** 2, axis=(-1, -2)))
+    penalties = np.sum(pull * (w - aim) ** 2, axis=(-1, -2)) / 2
+    return np.asarray(losses.mean(axis=-1) + penalties)[:, 0]

@@ -17,7 +17,7 @@ from asyncdp_sim.decision.gain import (
     of_rows,
     of_runs,
 )
-from asyncdp_sim.decision.predictors import FINITE, OWN, OwnModels, Uses, boosts, least
+from asyncdp_sim.decision.predictors import FINITE, OWN, OwnModels, Uses, boosts, fitted, least
 from asyncdp_sim.decision.rows import OwnRows
 
 FOLDS = 5
@@ -113,16 +113,18 @@ class _Models:
 
     def forget(self) -> None:
         """Drop what was fitted; errors of own models stay, which are the same for other uses."""
-        for fitted in (self.kept, self.own, self.used):
-            fitted.clear()
+        for cache in (self.kept, self.own, self.used):
+            cache.clear()
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
         key = np.sort(out).tobytes()
         if key not in self.used or self.used[key][0] is not joint:
             fair = joint.calibrated(self.rows, rest(len(self.rows), out))
-            fitted = Uses.fitted(self.training(out), self.sigma, fair)
-            self.used[key] = joint, fair, fitted
+            near = self.without(out[:0]).path
+            own, uses = fitted(self.training(out), self.sigma, fair, near)
+            self.used[key] = joint, fair, uses
+            self.own.setdefault(key, own)
         return self.used[key][1:]
 
 

@@ -40,11 +40,7 @@ class OwnModels:
     @classmethod
     def fitted(cls, rows: OwnRows, sigma: float) -> "OwnModels":
         """Fit all of them to rows; where these are few or of one class, the constant is all."""
-        constant = rows.constant()
-        if not rows.trainable:
-            return cls(rows, constant, None)
-        towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
-        return cls(rows, constant, pulled(rows, sigma, towards, FINITE))
+        return fitted(rows, sigma, None, None)[0]
 
     @cached_property
     def boosting(self) -> Any:
@@ -125,11 +121,7 @@ class Uses:
     @classmethod
     def fitted(cls, rows: OwnRows, sigma: float, joint: JointModels) -> "Uses":
         """Adapt the joint models to rows."""
-        if joint.linear is None:
-            return cls(None, None)
-        if not rows.trainable:
-            return cls(None, rows.constant())
-        return cls(pulled(rows, sigma, joint.linear.finite, FINITE), None)
+        return fitted(rows, sigma, joint, None)[1]
 
     def scores(self, columns: Array, as_they_are: Array) -> Array:
         """Return predictions (U, J, n, S), given those (J, n, S) of the joint models."""
@@ -140,6 +132,22 @@ class Uses:
             constant = np.broadcast_to(self.own, (len(FINITE), *last.shape[1:]))
             return np.concatenate([constant, last])
         return last
+
+
+def fitted(
+    rows: OwnRows, sigma: float, joint: JointModels | None, near: Path | None
+) -> tuple[OwnModels, Uses]:
+    """Fit own models to rows, and adapt joint models, together; the search begins ``near``."""
+    constant = rows.constant()
+    adapted = None if joint is None else joint.linear
+    if not rows.trainable:
+        return OwnModels(rows, constant, None), Uses(None, None if adapted is None else constant)
+    towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
+    if adapted is not None:
+        towards = towards.followed_by(adapted.finite)
+    path = pulled(rows, sigma, towards, FINITE, near)
+    uses = Uses(path.of(slice(1, None)) if adapted is not None else None, None)
+    return OwnModels(rows, constant, path.of(slice(1))), uses
 
 
 def boosts(rows: OwnRows, own_best: OwnBest) -> bool:

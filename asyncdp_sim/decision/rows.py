@@ -143,9 +143,14 @@ def errors(z: Array, targets: Array, classes: int) -> Array:
             distance = np.abs(z[..., 0] - targets)
             distance[distance <= TINY * np.abs(targets)] = 0.0
             return np.where(np.isnan(distance), np.inf, distance)
-        chances = probabilities(z)
-    places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
-    own = np.take_along_axis(chances, places, axis=-1)[..., 0]
+        if classes == 2:  # takes half the time
+            own = np.where(
+                np.isfinite(z[..., 0]), 1 / (1 + np.exp((2 * targets - 1) * z[..., 0])), 0
+            )
+        else:
+            chances = probabilities(z)
+            places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
+            own = np.take_along_axis(chances, places, axis=-1)[..., 0]
     return np.asarray(-np.log((1 - SPREAD) * np.nan_to_num(own) + SPREAD / classes))
 
 

@@ -523,10 +523,11 @@ def _on(known: Population, dataset: Dataset, noise_records: Ints | None = None) 
 
 
 def _tasks(known: Population, factors: Sequence[float]) -> list[Any]:
-    """Return what is learned with each factor of the budgets, judged at the end alone."""
+    """Return what is learned with each factor of the budgets: models alone, without their ψ."""
     budgets, own = known.scenario.privacy.asked(known.scenario.owners.count), known.problem.task
     tasks = [own if factor == 1.0 else task_at(known, factor * budgets) for factor in factors]
-    return [replace(task, record_every=known.scenario.run.updates) for task in tasks]
+    every = known.scenario.run.updates
+    return [replace(task, record_every=every, fitted=False) for task in tasks]
 
 
 def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:

@@ -54,6 +54,8 @@ class Task:
         Whose gradients are measured at every query that is answered, where a bound was declared.
     owner_numbers : tuple of int, optional
         Numbers that owners have in streams, where they are some of more owners.
+    fitted : bool
+        Whether the fit ψ is measured; else it is NaN in the curve.
     """
 
     objective: Objective
@@ -65,6 +67,7 @@ class Task:
     target: Target | None = None
     watched: Records | None = None
     owner_numbers: tuple[int, ...] | None = None
+    fitted: bool = True
 
     def without_noise(self) -> "Task":
         """Return the same with no noise on answers; clipping and the domain stay as they are.

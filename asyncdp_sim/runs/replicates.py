@@ -348,7 +348,7 @@ def judged(
         ks, models = every[row], path.models(row)
         curve = curves[ends[row] : ends[row + 1]]
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            excess = task.objective.excess(models)
+            excess = task.objective.excess(models) if task.fitted else np.full(len(ks), np.nan)
             relative = excess / task.objective.least
         curve["replicate"], curve["k"] = number, ks
         curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
