@@ -87,7 +87,7 @@ def _wired(cells: Any) -> tuple[Panel, float]:
         each = grid / owners * SPEED / SIZE * alone[SIZE]
         independent = (owners - 1) * each / (1 + each)
         marks.append(Layer("line", grid, independent, look=APART | {"color": color}))
-        for load in (0.1, 0.5, 0.9):
+        for load in (0.5, 0.9):
             theirs = cells[f"push {SIZE} B N={owners} load={load:g}"]["staleness"]
             mean, bar = fmean(theirs), 2 * stdev(theirs) / sqrt(len(theirs))
             ends = np.array([[mean], [mean - bar], [mean + bar]])
