@@ -50,7 +50,7 @@ def link(
     ``alone`` has ns-3's time of a message of so many bytes when no other is under way. Clocks are
     Poisson, or with a seed have the ticks that ns-3 had. Answers of one packet wait for their turn
     ("fifo"), larger ones go at equal speeds ("shared"), unless another ``share`` is set: with
-    "parallel" each owner has a link of its own.
+    "parallel" each owner has a channel of its own, with "latency" an answer takes that alone.
     """
     kind, owners, size = cell[:3]
     _, until, between = span(cell)
@@ -75,10 +75,12 @@ def link(
     latency = Latency(
         request=Constant(value=alone[40]) if kind == "request" else NoTime(),
         query=query,
-        answer=Constant(value=alone[size] - airtime),
+        answer=Constant(value=alone[size] - (0 if share == "latency" else airtime)),
     )
     shared: Any = Bottleneck(airtime=airtime, queue="fifo" if one else "shared")
-    if share == "parallel":
+    if share == "latency":
+        shared = Ideal()
+    elif share == "parallel":
         shared = Parallel(channels=owners, choice="by-owner", each=shared)
     elif share is not None:
         shared = Bottleneck(airtime=airtime, queue=share)
