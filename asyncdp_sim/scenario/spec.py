@@ -96,13 +96,13 @@ def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault for each part that nobody can be left out of, where somebody is."""
-    owners = scenario.owners
-    named = [(key, getattr(owners, key)) for key in ("numbers", "only", "without")]
+    key = "without" if scenario.owners.only is None else "only"
+    key = "numbers" if scenario.owners.numbers is not None else key
+    value = getattr(scenario.owners, key)
     learner = ["privacy.learner"] if scenario.privacy.learner is not None else []
-    for key, value in [pair for pair in named if pair[1] is not None][:1]:
-        for part in [*scenario.of_everybody, *learner]:
-            remedy = f"not allowed with {part}: it is of all owners, by their numbers"
-            yield Fault(f"owners.{key}", show(list(value)), remedy)
+    for part in [*scenario.of_everybody, *learner] if value is not None else ():
+        remedy = f"not allowed with {part}: it is of all owners, by their numbers"
+        yield Fault(f"owners.{key}", show(list(value)), remedy)
 
 
 def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
