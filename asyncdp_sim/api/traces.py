@@ -17,7 +17,7 @@ from asyncdp_sim.api import Named
 from asyncdp_sim.api.results import ForecastPlots, TracePlots, from_columns, summary_frame
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table, number
-from asyncdp_sim.measures import summarise
+from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import event_groups, update_columns
 from asyncdp_sim.runs.account import owner_counts, owner_keys

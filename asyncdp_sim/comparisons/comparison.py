@@ -15,8 +15,8 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
-from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
+from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.sentences.label import (

@@ -22,7 +22,7 @@ from asyncdp_sim.figures.style import (
     time_axis,
 )
 from asyncdp_sim.figures.sweep_figure import owner_table
-from asyncdp_sim.measures import SHARE, Ratio
+from asyncdp_sim.measures.summary import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import (

@@ -12,7 +12,7 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision import Judging
-from asyncdp_sim.measures import summarise
+from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.directory import build, finished_or_free, manifest, write
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS

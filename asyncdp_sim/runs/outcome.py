@@ -9,8 +9,8 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import Ends, Noted, Notice
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy import energy_figures
+from asyncdp_sim.measures.summary import NetworkSummary
 from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
 from asyncdp_sim.results import manifest as manifests

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.measures import busy_ticks
+from asyncdp_sim.measures.summary import busy_ticks
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .chains import growth

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures import gaps
+from asyncdp_sim.measures.summary import gaps
 from asyncdp_sim.network.clocks import PoissonClock
 from tests.theory.clocks import merged
 

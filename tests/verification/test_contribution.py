@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.measures import updates_until_all
+from asyncdp_sim.measures.summary import updates_until_all
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.measures import busy_ticks
+from asyncdp_sim.measures.summary import busy_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime

@@ -12,7 +12,7 @@ from asyncdp_sim.comparisons.comparison import Comparison, compare, contrast, pa
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named
-from asyncdp_sim.measures import Ratio
+from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load

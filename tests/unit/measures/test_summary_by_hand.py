@@ -11,10 +11,17 @@ from hypothesis.strategies import integers, lists, tuples
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
-from asyncdp_sim.measures import SHARE, NetworkSummary, Ratio, summarise
 from asyncdp_sim.measures.energy import Energy, LearnerPower, used
 from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of
-from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
+from asyncdp_sim.measures.summary import (
+    POSITIVE,
+    RANGES,
+    RATIOS,
+    SHARE,
+    NetworkSummary,
+    Ratio,
+    summarise,
+)
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import ScriptedClock
 from asyncdp_sim.network.laws import Constant

@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
+from asyncdp_sim.measures.summary import gaps, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn
 from asyncdp_sim.network.channels import Ideal

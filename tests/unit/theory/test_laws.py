@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.measures import summarise, updates_until_all
+from asyncdp_sim.measures.summary import summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma

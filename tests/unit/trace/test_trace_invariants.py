@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.measures import summarise
+from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
