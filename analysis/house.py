@@ -29,11 +29,11 @@ MEANING = {
     "scenario": "the file that is asked",
     "privacy": "noise, budgets, bounds",
     "learning": "models and gradients",
-    "network": "time, messages, records, formulas",
+    "network": "time, records, formulas",
     "core": "ticks, random streams, errors",
 }
 """What a layer is for, by one of its rooms."""
-_WIDTH, _LEFT, _HEIGHT, _GAP = 8.2, 2.35, 0.34, 0.2
+_WIDTH, _LEFT, _HEIGHT, _GAP = 4.6, 1.72, 0.3, 0.1
 """Width of the house and of its left margin, height of a room, space between layers, in inches."""
 
 
@@ -60,23 +60,30 @@ def draw(floors: Sequence[Sequence[str]]) -> Figure:
         for level, floor in enumerate(floors):
             y = (level + 0.5) * (_HEIGHT + _GAP)
             [meaning] = [MEANING[room] for room in floor if room in MEANING]
-            axes.text(_LEFT, y, meaning, ha="right", va="center", fontsize=8, color="#444444")
-            step = (_WIDTH - _LEFT - 0.1) / len(floor)
-            for place, room in enumerate(floor):
-                corner = (_LEFT + 0.1 + place * step, y - _HEIGHT / 2)
+            axes.text(_LEFT, y, meaning, ha="right", va="center", fontsize=7, color="#444444")
+            letter = (_WIDTH - _LEFT - 0.05) / sum(len(room) + 4 for room in floor)
+            left = _LEFT + 0.05
+            for room in floor:
+                corner, step = (left, y - _HEIGHT / 2), letter * (len(room) + 4)
+                left += step
                 box = FancyBboxPatch(
-                    corner, step - 0.08, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.05",
+                    corner, step - 0.05, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.05",
                     fc="#eef3f8", ec="#44617b",
                 )  # fmt: skip
                 axes.add_patch(box)
-                middle = corner[0] + (step - 0.08) / 2
-                axes.text(middle, y, room, ha="center", va="center", fontsize=7.5)
+                middle = corner[0] + (step - 0.05) / 2
+                axes.text(middle, y, room, ha="center", va="center", fontsize=6.2)
         down = {"arrowstyle": "-|>", "color": "#44617b"}
-        axes.annotate("", (0.15, 0.15), xytext=(0.15, height - 0.35), arrowprops=down)
-        axes.text(0.08, height - 0.3, "imports go down, never up", va="bottom", fontsize=9)
+        axes.annotate("", (0.06, 0.1), xytext=(0.06, height - 0.3), arrowprops=down)
+        axes.text(0.02, height - 0.25, "imports go down, never up", va="bottom", fontsize=8)
     return figure
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the picture."""
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "house"}):
         draw(layers()).savefig(PICTURE, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,9 @@ def main() -> None:
     """Run the command line."""
     start_with_one_thread()
     with loading():
-        from asyncdp_sim import cli
+        from asyncdp_sim.cli import main as run_command  # not by the package, which takes NumPy
 
-    cli.main()
+    run_command()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Measured exchanges as laws and a scenario, whose first half is compared with its second."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, inf, log, nan, sqrt
 from pathlib import Path
@@ -16,7 +17,6 @@ from asyncdp_sim.core.words import aligned, extent, number
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.laws import (
     WIDEST,
     WIDEST_GAMMA,
@@ -29,6 +29,7 @@ from asyncdp_sim.network.laws import (
     NoTime,
 )
 from asyncdp_sim.network.protocols import Push, Request, Rounds
+from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
@@ -195,11 +196,10 @@ def read_trace(file: Path) -> MeasuredTrace:
     DataError
         With the rows that are wrong.
     """
-    try:
-        log = len(columns_of(str(file), CLIENT[:1], "", KIND).lines) > 0
-    except SpecError:  # the second reading says what is wrong
-        log = False
-    columns = CLIENT if log else COLUMNS
+    columns: tuple[str, ...] = COLUMNS
+    with suppress(SpecError):  # the second reading says what is wrong
+        if len(columns_of(str(file), CLIENT[:1], "", KIND).lines) > 0:
+            columns = CLIENT
     table = columns_of(str(file), columns, "", KIND)
     wrong = list(table.wrong)
     times = np.full((len(table.lines), len(columns) - 1), nan)
@@ -222,7 +222,7 @@ def read_trace(file: Path) -> MeasuredTrace:
     numbers = {name: place for place, name in enumerate(names)}
     owner = np.array([numbers[text] for text in texts], np.int64)
     order = np.argsort(times[:, 0], kind="stable")
-    steps = times[order].T[[0, 0, 1, 1] if log else slice(None)]
+    steps = times[order].T[[0, 0, 1, 1] if columns is CLIENT else slice(None)]
     return MeasuredTrace(names, owner[order], *steps)
 
 
@@ -442,9 +442,8 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
     part: Availability = Always()
     text, wide = "always", np.zeros(2)
     rate, spread = 1 / means, 1 / np.sqrt(counts)
-    if (
-        -float(best.fun) > plain + log(len(joined)) and b / (a + b) <= 0.995
-    ):  # Schwarz's criterion: two parameters
+    better = -float(best.fun) > plain + log(len(joined))  # Schwarz's criterion: two parameters
+    if better and b / (a + b) <= 0.995:
         rate, spread = rates(a, b)[1], spread * [gap.std() / gap.mean() for gap in gaps]
         on, off = 1 / a / share, 1 / b / share
         curvature = approx_fprime(best.x, lambda x: approx_fprime(x, likelihood, 1e-3), 1e-2)

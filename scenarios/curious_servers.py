@@ -7,20 +7,58 @@ the best that can happen to those who are curious. Y = ‖g‖ is ours: none is 
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
+from analysis.one_panel import DOTS, one_panel, written
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from analysis.privacy.curious_servers import NO_GUARANTEE, Known, by_servers, one_more
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.picture import save, write
+from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.picture import Picture, save, write
+from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.sentences.label import Label
+
+NO_GUARANTEE = Label(
+    text="POLAR: obfuscated, no differential privacy guarantee for any ε.",
+    private=False,
+    epsilon_true=inf,
+    delta=None,
+    timing_accounted=True,
+    release=True,
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Knowledge that τ of a client's servers have of its gradient.
+
+    Attributes
+    ----------
+    window, uploads, servers : int
+        Δ, |N_h| and τ.
+    additive : float
+        Y over the gradient's norm.
+    error, expected : float
+        Error of the best multiple of what they see, measured and by theory.
+    """
+
+    window: int
+    uploads: int
+    servers: int
+    additive: float
+    error: float
+    expected: float
+
 
 SEED, CLIENTS, FEATURES = 1, 2000, 10
 TOTAL, BOUND = 5.0, 50.0
-UPLOADS, WINDOWS, WINDOW = (2, 3, 4, 5), (1, 10, 50), 10
+UPLOADS, WINDOW = (2, 3, 4, 5), 10
 ADDITIVE = (0.0, 1.0)
 """Y over ‖g‖."""
 
@@ -43,9 +81,44 @@ def measured(window: int, uploads: int, *, seed: int = SEED, clients: int = CLIE
         for servers in range(1, uploads + 1):
             found = guess(gradient, weights, bound * drawn, servers)
             expected = guess_error(spread, uploads, servers)
-            known = (window, uploads, servers, bound, found.error, expected, found.cosine)
+            known = (window, uploads, servers, bound, found.error, expected)
             rows.append(Known(*known))
     return rows
+
+
+def by_servers(rows: Sequence[Known]) -> Picture:
+    """Draw the error against τ, a line for each |N_h|; all rows have one Δ and one Y."""
+    first, uploads = rows[0], sorted({row.uploads for row in rows})
+    marks = [
+        Layer("line", name="measured", look=DOTS | {"color": GRAY}),
+        Layer("line", name="theory", look={"color": GRAY}),
+    ]
+    for n, look in zip(uploads, looks(len(uploads), markersize=4.5), strict=True):
+        line = sorted((row for row in rows if row.uploads == n), key=lambda row: row.servers)
+        x, error, expected = np.array([(r.servers, r.error, r.expected) for r in line]).T
+        marks += [
+            Layer("line", x, error, look=look | {"linestyle": "none"}),
+            Layer("line", x, expected, look={"color": look["color"]}),
+            written(n, 0, f"of {n}", "left", look["color"]),
+        ]
+    least = min(rows, key=lambda row: row.error if row.servers < row.uploads else np.inf)
+    title = (
+        f"All but one of {least.uploads} servers miss a gradient by {100 * least.error:.2g} %; "
+        "all of them know it exactly"
+    )
+    sides = (
+        Side("servers that collude $\\tau$", ticks=range(1, max(uploads) + 1)),
+        Side("error of the best guess (relative)", limits=(-0.03, 1.05), grid=True),
+    )
+    caption = (
+        "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
+        f"messages to them in Δ = {first.window} steps, with ‖d‖ ≤ {first.additive:g} ‖g‖ "
+        "and one weight per upload: root mean square error of the best multiple of that "
+        "sum (1: nothing is learned); lines √(r/(1+r)) with r = ρ²(|N_h| − τ)/τ."
+    )
+    names = [each.name for each in fields(Known)]
+    table = {name: np.array([getattr(row, name) for row in rows]) for name in names}
+    return one_panel("curious-servers", title, marks, sides, caption, table, NO_GUARANTEE)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,17 +128,16 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("results/curious-servers"))
     asked = parser.parse_args(arguments)
-    rows = [row for window in WINDOWS for n in UPLOADS for row in measured(window, n)]
-    chosen = [row for row in rows if row.window == WINDOW and row.additive == ADDITIVE[-1]]
-    pictures = (by_servers(chosen), one_more(rows))
+    rows = [row for n in UPLOADS for row in measured(WINDOW, n)]
+    picture, folder = by_servers([row for row in rows if row.additive > 0]), asked.out / "figures"
     try:
-        paths = [save(picture, asked.out / "figures") for picture in pictures]
-        said = [f"## {p.name}.png\n\n{p.caption} {NO_GUARANTEE.text}\n" for p in pictures]
-        write(asked.out / "figures" / "captions.md", "\n".join(["# Figures\n", *said]).encode())
+        path = save(picture, folder)
+        said = f"# Figures\n\n## {path.name}\n\n{picture.caption} {NO_GUARANTEE.text}\n"
+        write(folder / "captions.md", said.encode())
     except InputError as error:
         sys.stderr.write("\n".join(error.lines()) + "\n")
         return 2
-    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    sys.stdout.write(f"{path}\n")
     return 0
 
 

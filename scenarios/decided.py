@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
+from analysis.one_panel import TRUTH, one_panel, written
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL
-from asyncdp_sim.figures import drawer
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import DPI, THEORY, laid_out, style
+from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.picture import Picture, save
 from scenarios.decisions import BUDGETS, WAYS, Answer, Table, answered, tables, write
 
 COMMANDS = {
@@ -26,12 +25,10 @@ COLOURS = {
     "gains": "#1b7837",
     "does worse": "#b2182b",
     "no material difference": "#2166ac",
-    "undecided": "#999999",
 }
-MARKS = {"gains": "P", "does worse": "X", "no material difference": "s", "undecided": "o"}
-TRUE, REACH, EDGE = 20, 50, 1.05
-"""Largest true gain and gain of the picture, % of the own error; beyond: a bit outside."""
-LINE = {"color": THEORY, "linewidth": 0.8}
+MARKS = {"gains": "P", "does worse": "X", "no material difference": "s"}
+REACH = 50
+"""Largest gain and true gain of the picture, % of the own error."""
 
 
 def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
@@ -45,7 +42,7 @@ def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
             answers += answered(table, out)
             advance(1)
     write(answers, out / "decisions.csv")
-    draw(answers, out / "decisions.png")
+    save(picture(answers), out)
     say(*page(answers, listed), f"answers and picture in {out}")
     return 0
 
@@ -135,101 +132,73 @@ def _wrong(clear: Sequence[Answer]) -> str:
     return f"{sum(x.wrong for x in clear)} of {len(clear)}"
 
 
-def draw(answers: Sequence[Answer], file: Path) -> None:
-    """Draw the interval of each owner's gain against its truth, a row for each way."""
-    panels = [
-        _panel([_in_percent(x) for x in _of_owners(answers, way) if x.epsilon == epsilon],
-               f"{COMMANDS[way].replace('`', '')}, ε = {epsilon:g}")
-        for way in WAYS[1:] for epsilon in BUDGETS
-    ]  # fmt: skip
-    said = Declaration(panels, (6.5, 7.0), title(answers))
-    figure = drawer.draw(said, foot=foot(answers), shade="#444444")
-    with style(), laid_out(figure, DPI):
-        figure.savefig(file, metadata={"Title": said.title, "Software": None})
-
-
-def _panel(told: Sequence[Answer], name: str) -> Panel:
-    """Return gains against truths; undecided ones are pale, and behind the others."""
-    least = 100 * MATERIAL
-    marks = [Layer("line", name=verdict, look=_dot(verdict)) for verdict in COLOURS]
-    marks += [
-        Layer("line", [-TRUE, TRUE], np.array([-TRUE, TRUE]), name="gain = true gain", look=LINE),
-        Layer("span", low=-least, high=least, name=f"less than {least:g} %: not material",
-              look={"color": "0.9", "zorder": 0}),
-    ]  # fmt: skip
+def picture(answers: Sequence[Answer]) -> Picture:
+    """Draw the gains of all verdicts that are clear against their truths."""
+    least, clear = 100 * MATERIAL, list(map(_in_percent, _clear(answers)))
+    marks = [
+        *(Layer("line", name=verdict, look=_dot(verdict)) for verdict in COLOURS),
+        Layer("span", low=-least, high=least, look={"color": "0.9", "zorder": 0}),
+        written(REACH, least, "not material", "inside"),
+        Layer("line", [-REACH, REACH], np.array([-REACH, REACH]), look=TRUTH),
+        written(0.4 * REACH, 0.35 * REACH, "gain = true gain", "right"),
+    ]
     for verdict in reversed(COLOURS):
-        some = [x for x in told if x.verdict == verdict]
-        if len(some) == 0:
-            continue
-        rows = np.array([(x.truth, x.gain, x.low, x.high, 1.96 * x.error) for x in some])
-        truth, gain, low, high, error = rows.T
-        x, y = _within(truth, TRUE), _within(gain, REACH)
-        pale = verdict == "undecided"
-        dot = _dot(verdict)
-        strokes = {"color": dot["color"], "alpha": dot["alpha"], "linewidth": 0.5 if pale else 1.2}
-        ends = np.clip([low, high], -2 * REACH, 2 * REACH)
-        for at, style_of in ((np.isfinite(high - low), "-"), (np.isinf(high - low), ":")):
-            look = strokes | {"linestyle": style_of}
-            marks.append(Layer("strokes", x[at], None, ends[0, at], ends[1, at], look=look))
-        if not pale:
-            across = np.stack([truth - error, truth + error], axis=1), np.stack([y, y], axis=1)
-            marks.append(Layer("segments", *across, look=strokes))
-        inside = (np.abs(truth) <= TRUE) & (np.abs(gain) <= REACH)
-        edges = {"<": truth < -TRUE, ">": truth > TRUE,
-                 "v": ~inside & (gain < -REACH), "^": ~inside & (gain > REACH)}  # fmt: skip
-        marks += [
-            Layer(
-                "line",
-                x[at],
-                y[at],
-                look=dot | {"marker": sign, "alpha": 0.35 if sign == "o" else 1.0},
-            )
-            for sign, at in ({MARKS[verdict]: inside} | edges).items()
-            if at.any()
+        rows = [
+            (x.truth, x.gain, x.low, x.high, 1.96 * x.error) for x in clear if x.verdict == verdict
         ]
-    wide, tall = ((-1.1 * most, 1.1 * most) for most in (TRUE, REACH))
-    side = Side("gain and 95 % interval,\n% of own error", limits=tall, grid=True)
-    return Panel(marks, Side("true gain, % of own error", limits=wide), side, name)
-
-
-def _within(values: Array, most: float) -> Array:
-    """Return values; those above the most, or below its negative, a little beyond it."""
-    return np.where(np.abs(values) > most, EDGE * most * np.sign(values), values)
-
-
-def foot(answers: Sequence[Answer]) -> str:
-    """Return what strokes are, how many leave the picture, and how many truths are uncertain."""
-    told = [_in_percent(x) for way in WAYS[1:] for x in _of_owners(answers, way)]
-    decided = [x for x in told if x.decided]
-    return (
-        "Vertical strokes: 95 % interval of the gain, dotted where it is infinite "
-        f"({sum(np.isinf(x.high - x.low) for x in told)}); "
-        f"{sum(x.low < -REACH or x.high > REACH for x in told)} reach beyond ±{REACH} %. "
-        "Horizontal ones: 95 % interval of the true gain, left out where the verdict is "
-        f"undecided; for {sum(abs(x.truth) <= 1.96 * x.error for x in decided)} of the "
-        f"{len(decided)} gains and losses it contains 0. Triangles at an edge: beyond it."
+        truth, gain, low, high, error = np.array(rows).reshape(-1, 5).T
+        strokes = {"color": COLOURS[verdict], "linewidth": 0.9}
+        across = np.stack([truth - error, truth + error], axis=1), np.stack([gain, gain], axis=1)
+        marks += [
+            Layer("strokes", truth, None, low, high, look=strokes),
+            Layer("segments", *across, look=strokes),
+            Layer("line", truth, gain, look=_dot(verdict)),
+        ]
+    sides = [Side(name, limits=(-REACH, REACH), grid=True) for name in (
+        "true gain, % of own error", "gain that was stated, % of own error")]  # fmt: skip
+    caption = "Strokes: 95 % intervals of the stated and of the true gain."
+    table = {
+        name: np.array([getattr(x, name) for x in clear])
+        for name in (
+            "table",
+            "way",
+            "epsilon",
+            "owner",
+            "verdict",
+            "gain",
+            "low",
+            "high",
+            "truth",
+            "error",
+        )
+    }
+    return one_panel(
+        "decisions", title(answers), marks, (sides[0], sides[1]), caption, table, height=4.2
     )
 
 
 def _dot(verdict: str) -> dict[str, Any]:
-    pale = verdict == "undecided"
     return {
-        "color": COLOURS[verdict], "alpha": 0.35 if pale else 1.0, "marker": MARKS[verdict],
-        "markersize": 3 if pale else 4, "linestyle": "none", "clip_on": False,
-    }  # fmt: skip
+        "color": COLOURS[verdict],
+        "marker": MARKS[verdict],
+        "markersize": 4.5,
+        "linestyle": "none",
+    }
+
+
+def _clear(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the verdicts on single owners that are not undecided."""
+    return [x for way in WAYS[1:] for x in _of_owners(answers, way) if x.verdict != "undecided"]
 
 
 def title(answers: Sequence[Answer]) -> str:
     """Return what the picture shows: the verdicts, how many are wrong, and what intervals hold."""
-    told = [x for way in WAYS[1:] for x in _of_owners(answers, way)]
-    clear = [x for x in told if x.verdict != "undecided"]
-    decided = sum(x.decided for x in told)
+    told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
+    decided = sum(x.decided for x in clear)
     return (
-        f"Of {len(told)} verdicts {decided} are gains or losses, {len(clear) - decided} “no "
-        f"material difference” and {len(told) - len(clear)} undecided; certainly wrong: "
-        f"{_wrong(clear)}; {_percent([abs(x.gain - x.truth) <= x.high - x.gain for x in told])} of "
-        f"the intervals hold the true gain, "
-        f"{_percent([x.covered for x in told])} with the error of the truth added"
+        f"Of {len(told)} verdicts {len(told) - len(clear)} are undecided, {decided} are gains or "
+        f"losses and {len(clear) - decided} “no material difference”; certainly wrong: "
+        f"{_wrong(clear)}; {_percent([x.covered for x in told])} of intervals hold the true gain"
     )
 
 

@@ -49,7 +49,7 @@ def _absent(scenario: Scenario) -> Iterator[str]:
     deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
         yield "answers that miss the deadline are not in their round"
-    if facts.loses("") or facts.loses("_query"):
+    if facts.loses("answer") or facts.loses("query"):
         yield "rounds may lack answers: messages are lost"
     elif facts.vanishing:
         yield "rounds may lack answers: owners vanish"

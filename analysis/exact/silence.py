@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.latency import STAGES
+from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law
@@ -90,7 +90,7 @@ def mean_gap(facts: Facts) -> float:
         raise NoFormulaError("answers may wait before they are sent again")
     query, request = (
         np.array(channel.packet_loss(message).shares(facts.n_owners))
-        for message in ("_query", "_request")
+        for message in ("query", "request")
     )
     asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
     sent = np.array([mean_attempts(loss, result.attempts) for loss in result.loss.tolist()])

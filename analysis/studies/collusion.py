@@ -5,27 +5,21 @@ The cells of ``owner-learner-collude`` of the catalogue are run again, transcrib
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from analysis.one_panel import TRUTH, written
 from analysis.privacy.transcripts import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import BAND, looks
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import load
 
 EPSILON = "privacy.epsilon"
 BEHIND = 10.0  # of the largest finite ε, where ∞ stands
-PANELS = (
-    ("single", "noise", "error of one gradient\n(relative to it)"),
-    ("mean", "averaged_noise", "error of their mean over a run\n(relative to it)"),
-)
-"""What is measured, what the noise alone makes it, and the name of the axis."""
-NOTHING: dict[str, Any] = {"color": BAND, "linestyle": ":", "linewidth": 1.0}
 
 
 @dataclass(frozen=True)
@@ -62,22 +56,34 @@ def _rows(line: Colluded) -> Columns:
 
 
 def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
-    """Say errors of single gradients, and of the mean of a run's, against ε.
+    """Say the error of the mean gradient of a run against ε.
 
     Markers where measured, a line where noise says what to expect. Rounding errors at ε = ∞ are
     printed: drawn to scale, they would squeeze all else.
     """
     places = sorted({epsilon for line in found for epsilon in line.at})
-    at = [epsilon if np.isfinite(epsilon) else found[0].infinity for epsilon in places]
+    infinity = found[0].infinity
+    at = [epsilon if np.isfinite(epsilon) else infinity for epsilon in places]
+    marks, rounded = [Layer("level", y=1.0, look=TRUTH)], list[float]()
+    marks.append(written(at[0], 1.0, "nothing is learned"))
+    for line, table, look in zip(found, rows, looks(len(found), markersize=4.5), strict=True):
+        noisy = np.isfinite(table["epsilon"]) & (table["averaged_noise"] > 0)
+        x, thin = table["epsilon"][noisy], {"color": look["color"], "linewidth": 0.9}
+        dots = look | {"linestyle": "none"}
+        marks += [Layer("line", x, table["mean"][noisy], look=dots),
+                  Layer("line", x, table["averaged_noise"][noisy], look=thin),
+                  Layer("line", name=line.name, look=look | thin)]  # fmt: skip
+        rounded += table["mean"][np.isinf(table["epsilon"]) & np.isfinite(table["mean"])].tolist()
+    if len(rounded) > 0:
+        said = f"▾ rounding error ≤ {max(rounded):.0e}"
+        foot = {"xycoords": ("data", "axes fraction"), "rotation": 90, "ha": "center"}
+        look = foot | {"xytext": (0, 2), "va": "bottom"}
+        marks += [Layer("upright", infinity, look={"alpha": 0}),
+                  Layer("note", infinity, 0, name=said, look=look)]  # fmt: skip
     named = "$\\epsilon$ of the owner that is the learner"
     across = Side(named, log=True, ticks=at, labels=list(map(number, places)))
-    return Declaration(
-        [
-            Panel(_errors(found, rows, *columns), across, Side(named, log=True, grid=True))
-            for *columns, named in PANELS
-        ],
-        (7.2, 3.5), learned_best(rows), shared="y",
-    )  # fmt: skip
+    side = Side("error of the mean gradient of a run\n(relative to it)", log=True, grid=True)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.5), learned_best(rows))
 
 
 def learned_best(rows: Sequence[Columns]) -> str:
@@ -92,34 +98,11 @@ def learned_best(rows: Sequence[Columns]) -> str:
     return f"{text}, at ε = {number(float(epsilon[best]))} ({name[best]})"
 
 
-def _errors(
-    found: Sequence[Colluded], rows: Sequence[Columns], error: str, noise: str
-) -> list[Layer]:
-    marks, rounded = list[Layer](), list[float]()
-    for line, table, look in zip(found, rows, looks(len(found), markersize=4.5), strict=True):
-        noisy = np.isfinite(table["epsilon"]) & (table[noise] > 0)
-        x, thin = table["epsilon"][noisy], {"color": look["color"], "linewidth": 0.9}
-        dots = look | {"linestyle": "none"}
-        marks += [Layer("line", x, table[error][noisy], look=dots),
-                  Layer("line", x, table[noise][noisy], look=thin),
-                  Layer("line", name=line.name, look=look | thin)]  # fmt: skip
-        rounded += table[error][np.isinf(table["epsilon"])].tolist()
-    level = "error as large as a gradient: nothing is learned"
-    marks.append(Layer("level", y=1.0, name=level, look=NOTHING | {"zorder": 0}))
-    rounded = [each for each in rounded if np.isfinite(each)]
-    if len(rounded) > 0:
-        said = f"▾ rounding error ≤ {max(rounded):.0e}"
-        foot = {"xycoords": ("data", "axes fraction"), "rotation": 90, "ha": "center"}
-        look = foot | {"xytext": (0, 2), "va": "bottom"}
-        marks += [Layer("upright", found[0].infinity, look={"alpha": 0}),
-                  Layer("note", found[0].infinity, 0, name=said, look=look)]  # fmt: skip
-    return marks
-
-
 _CAPTION = (
     "How well the other owners reconstruct the gradients of the owner that is the learner, from "
-    "the queries they receive: root mean square error relative to a gradient, of one gradient "
-    "(left) and of the mean gradient of a run (right). Markers: measured in runs; lines: expected "
+    "the queries they receive: root mean square error of the mean gradient of a run, relative to "
+    "it. Markers: measured in runs; lines: expected "
     "from the learner's own noise. At ε = ∞ only the rounding error is left, far below the frame."
 )
 FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: _CAPTION)
+STUDIES = {"owner-learner-collude": FIGURE}

@@ -135,3 +135,4 @@ _CAPTION = (
 )
 
 FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: _CAPTION)
+STUDIES = {"availability-and-fairness": FIGURE}

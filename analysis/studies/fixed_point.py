@@ -1,11 +1,12 @@
 """Bianchi's fixed point beside a channel at work: how far off it is, over the number of owners."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Bools, Columns
+from analysis.one_panel import DOTS, MEASURED, TRUTH, written
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
@@ -24,13 +25,6 @@ SOLVED = {("windows of 4 and 8 slots", 5): 0.63}
 """Exact errors, per cent, of chains that are too large to be solved here: 4,368 equations."""
 SETTLED = 0.1
 """Share of the time that is left out at the start."""
-HOLLOW: dict[str, Any] = {
-    "linestyle": "none", "marker": "o", "markersize": 5, "markerfacecolor": "white", "color": GRAY,
-}  # fmt: skip
-EXACT: dict[str, Any] = {
-    "linestyle": "none", "marker": "D", "markersize": 9, "markerfacecolor": "none",
-    "color": THEORY,
-}  # fmt: skip
 
 
 def rates(result: Result) -> Array:
@@ -77,46 +71,45 @@ def _errors(line: Series) -> Columns:
 
 def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     """Say by how much the fixed point is too high over N, a line for each sort of windows."""
-    marks = [
-        Layer("span", low=-GOAL, high=GOAL, name="within 1 %", look={"color": "0.88", "zorder": 0}),
-        Layer("level", y=0, look={"color": "0.4", "linewidth": 0.9}),
-    ]
-    for line, table, look in zip(found, rows, looks(len(found), markersize=5), strict=True):
-        name = f"{line.name}, ± 2 standard errors"
-        marks.append(measured(table["owners"], ends(table, "off"), name=name, **look))
-        wide = _undecided(table)
-        if wide.any():
-            hollow = look | {"markerfacecolor": "white", "linestyle": "none", "zorder": 5}
-            marks.append(Layer("line", table["owners"][wide], table["off"][wide], look=hollow))
-        exact = "exact, by the chain"
-        marks.append(Layer("line", table["owners"], table["exact"], name=exact, look=EXACT))
-    marks.append(Layer("line", name="hollow: shown neither within 1 % nor beyond", look=HOLLOW))
     places = [owners for line in found for owners in line.at]
+    tick = {"marker": "_", "markersize": 13, "markeredgewidth": 1.8, "linestyle": "none"}
+    marks = [
+        replace(MEASURED, look=DOTS | {"color": GRAY}),
+        Layer("line", name="exact", look=tick | {"color": THEORY}),
+        Layer("span", low=-GOAL, high=GOAL, look={"color": "0.88", "zorder": 0}),
+        written(max(places), GOAL, "within 1 %", "inside"),
+        Layer("level", y=0, look=TRUTH),
+    ]
+    for table, look in zip(rows, looks(len(rows), markersize=5), strict=True):
+        owners, name = table["owners"], str(table["windows"][0])
+        marks.append(measured(owners, ends(table, "off"), end=name, **look))
+        marks.append(Layer("line", owners, table["exact"], look=tick | {"color": THEORY}))
     across = Side("owners that always have an answer, $N$", log=True, ticks=places)
-    panel = Panel(marks, across, Side("fixed point too high by (%)", grid=True))
+    panel = Panel(marks, across, Side("too high by (%)", grid=True))
     return Declaration([panel], (6.5, 2.8), farthest(rows))
 
 
 def farthest(rows: Sequence[Columns]) -> str:
-    """Return where the fixed point is farthest off, and how often it is shown to be near."""
+    """Return where the fixed point is certainly farthest off, and how many are certainly near.
+
+    An exact value counts in place of the interval.
+    """
     off, low, high = np.concatenate([ends(table, "off") for table in rows], axis=1)
-    owners, name = (np.concatenate([table[of] for table in rows]) for of in ("owners", "windows"))
-    far = int(np.argmax(np.where((low > GOAL) | (high < -GOAL), np.abs(off), -np.inf)))
-    exact = np.concatenate([table["exact"] for table in rows])
-    near = int((((low >= -GOAL) & (high <= GOAL)) | (np.abs(exact) <= GOAL)).sum())
-    wide = sum(int(_undecided(table).sum()) for table in rows)
-    return (
-        f"Bianchi's fixed point is {plus_minus(off[far], high[far] - off[far])} % too high for "
-        f"{owners[far]} owners with {name[far]}; of {len(off)} settings {near} are within "
-        f"{GOAL:g} %, and of {wide} it is not shown"
+    owners, name, exact = (
+        np.concatenate([table[of] for table in rows]) for of in ("owners", "windows", "exact")
     )
-
-
-def _undecided(table: Columns) -> Bools:
-    """Return where the interval, without an exact value, is both within the goal and beyond."""
-    _, low, high = ends(table, "off")
-    meets = (low <= GOAL) & (high >= -GOAL)
-    return np.asarray(np.isnan(table["exact"]) & meets & ((low < -GOAL) | (high > GOAL)))
+    low, high = (np.where(np.isnan(exact), each, exact) for each in (low, high))
+    beyond = (low > GOAL) | (high < -GOAL)
+    near = int(np.count_nonzero((low >= -GOAL) & (high <= GOAL)))
+    far = int(np.argmax(np.where(beyond, np.abs(off), -np.inf)))
+    value = (
+        f"{exact[far]:.2g}" if low[far] == high[far] else plus_minus(off[far], high[far] - off[far])
+    )
+    return (
+        f"Bianchi's fixed point is {value} % too high for {owners[far]} owners with {name[far]}; "
+        f"of {len(off)} settings {near} are within {GOAL:g} %, {beyond.sum()} beyond, "
+        f"{len(off) - near - beyond.sum()} undecided"
+    )
 
 
 FIGURE = SweepFigure(
@@ -127,3 +120,4 @@ FIGURE = SweepFigure(
         "Markov chain of all owners' counters is small enough."
     ),
 )  # fmt: skip
+STUDIES = {"wifi-contention": FIGURE}

@@ -154,3 +154,4 @@ def _caption(found: Sequence[Case], _: Sequence[Columns]) -> str:
 
 
 FIGURE = SweepFigure("four-cases", cases, _rows, declared, _caption)
+STUDIES = {"collab-06": FIGURE, "collab-11": FIGURE}

@@ -192,3 +192,4 @@ def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
 FIGURE = SweepFigure(
     "over-distance", select, lambda graph: rows(graph.name, *graph.quartiles()), declared, _caption
 )
+STUDIES = {"privacy-over-distance": FIGURE}

@@ -62,3 +62,9 @@ CORRELATED_NOISE = lines("correlated-noise", by_noise)
 HIDE_THE_OWNER = lines(
     "hide-the-owner", partial(series_of, x=OWNERS, by=VARIANT, references=(OWN,))
 )
+STUDIES = {
+    "async-06": ASYNC_06,
+    "async-10": ASYNC_10,
+    "correlated-noise": CORRELATED_NOISE,
+    "hide-the-owner": HIDE_THE_OWNER,
+}

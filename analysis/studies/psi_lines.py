@@ -23,8 +23,8 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least, mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep, not_a_result
-from asyncdp_sim.scenario.labels import axis as axis_name
-from asyncdp_sim.scenario.labels import symbol
+from asyncdp_sim.scenario.paths import axis as axis_name
+from asyncdp_sim.scenario.paths import symbol
 
 
 @dataclass(frozen=True)
@@ -367,3 +367,4 @@ def _caption(found: Sequence[PsiSeries], _: Sequence[Columns]) -> str:
 
 FIGURE = lines("surface", _select_surface)
 """Of any sweep over two numbers."""
+STUDIES = dict.fromkeys(("async-05", "async-07", "collab-03", "collab-08"), FIGURE)

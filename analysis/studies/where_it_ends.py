@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, written
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import number, plus_minus
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import MAY_GO, THEORY, colours
+from asyncdp_sim.figures.style import THEORY, VERMILION
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -30,9 +31,7 @@ DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 
 
 NARROW = 0.2
-"""Of the owners' optima, the range in which ends of learning have a panel of their own."""
-MARGIN = 0.15
-"""Of that range, the room beside the outermost, whose names would meet the frame."""
+"""Of the owners' optima, the range within which ends of learning are drawn without these."""
 
 
 @dataclass(frozen=True)
@@ -139,77 +138,58 @@ def _rows(variant: LearnedOptimum) -> Columns:
 
 
 def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declaration:
-    """Say a row for each variant, predicted and measured, above the optima of the owners."""
-    ours, own = colours(2)
-    dot: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o", "linestyle": "none"}
-    tick: dict[str, Any] = {
-        "color": THEORY, "markersize": 14, "markeredgewidth": 2.0, "marker": "|",
-        "linestyle": "none",
-    }  # fmt: skip
+    """Say a row for each variant, predicted and measured, above the optima of the owners.
+
+    Where these are much farther apart than the rows, they are left to the caption.
+    """
+    tick = {"color": THEORY, "markersize": 14, "markeredgewidth": 2.0, "marker": "|"}
+    tick |= {"linestyle": "none"}
     mean, error, predicted = (
         np.array([float(table[name][0]) for table in rows])
         for name in ("mean", "two_standard_errors", "predicted")
     )
-    places, last = np.arange(len(rows)), float(len(rows))
-    square: dict[str, Any] = {"color": own, "marker": "s", "linestyle": "none"}
-    best = [
-        Layer(
-            "upright",
-            found[0].best,
-            name="θ*: the optimum of all",
-            look={"color": THEORY, "linewidth": 1.4, "linestyle": ":"},
-        ),
-    ]
+    best, last, places = found[0].best, len(rows), np.arange(len(rows))
+    labels = [each.name for each in found]
     marks = [
-        Layer("line", predicted, places, name="predicted", look=tick),
-        Layer("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
-             look=dot),
-    ]  # fmt: skip
-    alone = [
-        Layer("line", name=f"an owner's own optimum; below, its share of {found[0].of}",
-             look=square),
-    ]  # fmt: skip
-    for value, share in found[0].own:
-        size = {"markersize": 4 + 8 * share}
-        under = {"xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
-        alone += [Layer("line", [value], np.array([last]), look=square | size),
-                  Layer("note", value, last, name=f"{100 * share:.0f} %",
-                       look=under | {"gid": MAY_GO})]  # fmt: skip
-    labels = [*(each.name for each in found), "owners alone"]
-    across, title = Side("model $\\theta$"), nearest(found[0].best, rows)
-    if np.ptp([*mean, found[0].best]) > NARROW * np.ptp([value for value, _ in found[0].own]):
-        side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
-        return Declaration([Panel([*best, *marks, *alone], across, side)], (6.5, 2.7), title)
-    ends = np.array([value for value, _ in found[0].own])
-    wide = (ends.min() - MARGIN * np.ptp(ends), ends.max() + MARGIN * np.ptp(ends))
-    sides = (Side(limits=(last - 0.5, -0.5), ticks=places.tolist(), labels=labels[:-1]),
-             Side(limits=(last + 0.5, last - 0.4), ticks=()))  # fmt: skip
-    panels = [
-        Panel([*best, *marks], across, sides[0], "enlarged"),
-        Panel([*best, *alone], replace(across, limits=wide), sides[1], labels[-1]),
+        replace(PREDICTED, look=tick),
+        replace(MEASURED, look=DOTS),
+        Layer("upright", best, look=TRUTH),
+        written(best, -0.5, "θ*", "right"),
+        Layer("line", predicted, places, look=tick),
+        Layer("rows", mean, places, mean - error, mean + error, look=DOTS),
     ]
-    return Declaration(panels, (6.5, 2.7), title)
+    own = np.array([value for value, _ in found[0].own])
+    if np.ptp([*mean, best]) > NARROW * np.ptp(own):
+        labels.append("owners alone")
+        square = {"color": VERMILION, "marker": "s", "markersize": 5, "linestyle": "none"}
+        marks.append(Layer("line", own, np.full(len(own), last), look=square))
+        value, share = max(found[0].own, key=lambda each: each[1])
+        most = f"{100 * share:.0f} % of {found[0].of}"
+        marks.append(written(value, last, most, "inside", VERMILION))
+    side = Side(limits=(len(labels) - 0.3, -0.8), ticks=range(len(labels)), labels=labels)
+    panel = Panel(marks, Side("model $\\theta$"), side)
+    return Declaration([panel], (6.5, 2.7), nearest(best, rows))
 
 
 def nearest(best: float, rows: Sequence[Columns]) -> str:
     """Return which setting ends nearest to θ*, and which farthest from it."""
-    ends = {str(table["end"][0]): float(table["mean"][0]) for table in rows}
-    order = sorted(ends, key=lambda name: abs(ends[name] - best))
-    near, far = order[0], order[-1]
-    return (
-        f"The model ends nearest to θ* = {number(best)} with “{near}” ({number(ends[near])}), "
-        f"farthest with “{far}” ({number(ends[far])})"
-    )
+    ends = {
+        str(table["end"][0]): (float(table["mean"][0]), float(table["two_standard_errors"][0]))
+        for table in rows
+    }
+    order = sorted(ends, key=lambda name: abs(ends[name][0] - best))
+    near, far = (f"“{name}” ({plus_minus(*ends[name])})" for name in (order[0], order[-1]))
+    return f"The model ends nearest to θ* = {number(best)} with {near}, farthest with {far}"
 
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
-    del found
+    own = ", ".join(f"{number(value)} ({100 * share:.0f} %)" for value, share in found[0].own)
     return (
         "The model at the end of learning, for each setting: predicted for small steps "
-        "(upright) and measured (mean over replicates). Squares: each owner's optimum; a larger "
-        "square has a larger share of the updates, or of the time online if owners are absent. "
-        "Vertical line: θ*, the optimum of all records."
+        "(upright) and measured (mean over replicates). Dashed: θ*, the optimum of all records. "
+        f"Optima of the owners, with their shares of the {found[0].of}: {own}."
     )
 
 
 FIGURE = SweepFigure("where-it-ends", select, _rows, declared, _caption)
+STUDIES = {"bias-of-absence": FIGURE, "steps-against-staleness": FIGURE}

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data.splits import codes_of
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
-from asyncdp_sim.data.tables.held_out import codes_of
 from asyncdp_sim.data.tables.rows import require_column
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.records import Norm

@@ -156,7 +156,7 @@ def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -
     >>> found.lines()[0].startswith("loose against strict, paired by replicate")
     True
     """
-    from asyncdp_sim import comparisons
+    from asyncdp_sim.comparisons.comparison import compare as compared
 
     opened_ones = tuple(result for result in results if isinstance(result, Result))
     if names is None and any(not result.kept for result in opened_ones):
@@ -165,7 +165,7 @@ def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -
         problem, remedy = f"{list(names)}", f"allowed are {len(results)} different ones"
         raise SpecError([Fault("names", problem, remedy)])
     places = [as_directory(result) for result in results]
-    return Comparison(comparisons.compare(places, names), opened_ones)
+    return Comparison(compared(places, names), opened_ones)
 
 
 def _name(result: Result | Path | str, place: int) -> str:

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
-from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
 from asyncdp_sim.api import Named
+from asyncdp_sim.comparisons import comparison as side_by_side
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.results import read_table
@@ -31,7 +31,7 @@ OF_A_NETWORK = Label(
     epsilon_true=0.0,
     delta=0.0,
     timing_accounted=True,
-    not_for_release=False,
+    release=True,
 )
 """Label of figures of a network without learning, whose timing depends on no model."""
 
@@ -573,7 +573,7 @@ class Comparison(Named):
     0.0
     """
 
-    def __init__(self, found: comparisons.Comparison, results: tuple[Result, ...]) -> None:
+    def __init__(self, found: side_by_side.Comparison, results: tuple[Result, ...]) -> None:
         self.found = found
         self._results = results  # whose directories may be temporary
 

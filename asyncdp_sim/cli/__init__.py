@@ -178,7 +178,7 @@ def _options(
 ) -> None:
     """Simulate asynchronous networks that learn under differential privacy."""
     if most_rows is not None or most_bytes is not None:
-        from asyncdp_sim.data.tables.limits import BYTES, ROWS, raised
+        from asyncdp_sim.data.tables.file_form import BYTES, ROWS, raised
 
         value = {ROWS: most_rows, BYTES: most_bytes}
         limits = {name: limit for name, limit in value.items() if limit is not None}

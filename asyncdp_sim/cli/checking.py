@@ -104,7 +104,7 @@ def replay_command(
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
-        from asyncdp_sim.comparisons.first_difference import first_difference
+        from asyncdp_sim.comparisons.differences import first_difference
 
         lines, notes = first_difference(*directories)
         note_all([f"made with another {item}" for item in notes])

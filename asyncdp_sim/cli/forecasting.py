@@ -61,7 +61,7 @@ def forecast_command(
     from asyncdp_sim.scenario import require_new, save_new
     from asyncdp_sim.sentences import forecast as words
     from asyncdp_sim.sentences.alternatives import as_content, lines
-    from asyncdp_sim.sentences.names import write_beside
+    from asyncdp_sim.sentences.pages import write_beside
 
     advising = inviting or tuning or market is not None
     if market is not None and target is None:

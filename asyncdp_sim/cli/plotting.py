@@ -79,7 +79,7 @@ def compare_command(
 
     Differences have intervals. Replicates of the same seed are compared in pairs.
     """
-    from asyncdp_sim.comparisons import compare
+    from asyncdp_sim.comparisons.comparison import compare
     from asyncdp_sim.results.write import require_free
 
     if out is not None:

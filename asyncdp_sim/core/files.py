@@ -120,12 +120,7 @@ def from_json(text: str | bytes) -> Any:
         raise
     except ValueError:
         raise ValueError(LONG_NUMBER) from None
-    if isinstance(text, str):
-        begun = text.count("{") + text.count("[")
-    else:
-        begun = text.count(b"{") + text.count(b"[")
-    if begun > DEEPEST:  # else there are too few to be nested so deep
-        _require_shallow(value)
+    _require_shallow(value)
     return value
 
 
@@ -175,12 +170,8 @@ def _too_deep() -> ValueError:
 
 def _synchronise_each(files: Iterable[Path | str]) -> None:
     for file in files:
-        _synchronise(file)
-
-
-def _synchronise(file: Path | str) -> None:
-    opened = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        opened = os.open(file, os.O_RDWR)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -219,25 +219,10 @@ class Kernel(simpy.Environment):
         Returns whether the run was stopped, rather than reaching the horizon.
         """
         queue: list[Any] = self._queue
-        number = self._eid
-        happen = super().step
         if not self._stopped:
             self._horizon = horizon
         while len(queue) > 0 and queue[0][0] < self._horizon:
-            self.tick, _, _, send = queue[0]
-            if type(send) is not BuiltinMethodType:
-                happen()
-                continue
-            heappop(queue)
-            try:
-                target = send(None)
-            except StopIteration:  # an activity that has done its work
-                continue
-            if type(target) is tuple:  # as _await does, which here would take as long again
-                tick, priority = target
-                heappush(queue, (tick, priority, next(number), send))
-            else:
-                target.callbacks.append(partial(self._continue, send))
+            self.step()
         return self._stopped
 
 

@@ -150,15 +150,10 @@ class Place:
         if module is None:
             raise self.locked()
         if not hasattr(module, self.name):
-            own = [
-                name
-                for name, item in vars(module).items()
-                if isinstance(item, type) and item.__module__ == module.__name__
-            ]
-            classes = ", ".join(own) or "none"
-            raise self.refused(
-                f"there is nothing named {self.name} in its code; its classes: {classes}"
-            )
+            types = {name: item for name, item in vars(module).items() if isinstance(item, type)}
+            own = [name for name, item in types.items() if item.__module__ == module.__name__]
+            nothing = f"there is nothing named {self.name} in its code"
+            raise self.refused(f"{nothing}; its classes: {', '.join(own) or 'none'}")
         return getattr(module, self.name)
 
     def locked(self) -> SpecError:

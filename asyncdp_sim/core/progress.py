@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
 from asyncdp_sim.core.words import duration
@@ -16,7 +15,6 @@ from asyncdp_sim.core.words import duration
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
-    from rich.progress import Task
 
 
 class Progress(Protocol):
@@ -155,7 +153,7 @@ class _Lines:
         if now < (self._if_long if is_long else self._next) or done == total:
             return
         self._if_long = self._next = now + _LATER
-        text = figures(SimpleNamespace(total=total, completed=done, speed=speed))
+        text = figures(done, total, speed)
         line = ": ".join(part for part in (doing, text) if part != "")
         sys.stderr.write(f"{line}{self._shorter and f' ({self._shorter})'}\n")
         self._shorter = ""
@@ -180,18 +178,17 @@ class _Following:
         self._doing, self._done = doing, done
         display.update(self._task, completed=done)
         [task] = (task for task in display.tasks if task.id == self._task)
-        display.update(self._task, figures=figures(task))
+        display.update(self._task, figures=figures(task.completed, task.total, task.speed))
 
 
-def figures(task: "Task | SimpleNamespace") -> str:
+def figures(done: float, total: float | None, speed: float | None) -> str:
     """Return done/total, the rate, and the time left, as far as they are known."""
-    if task.total is None:
+    if total is None:
         return ""
-    text = [f"{int(task.completed):,}/{int(task.total):,}"]
-    if task.speed is not None and task.speed > 0:
-        text.append(rate(task.speed))
-        text.append(f"{duration((task.total - task.completed) / task.speed)} left")
-    return ", ".join(text)
+    text = f"{int(done):,}/{int(total):,}"
+    if speed is None or speed <= 0:
+        return text
+    return f"{text}, {rate(speed)}, {duration((total - done) / speed)} left"
 
 
 def rate(per_second: float) -> str:

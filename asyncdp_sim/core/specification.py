@@ -91,11 +91,8 @@ def about(
     """
     content = {"unit": unit, "domain": domain}
     extra: Any = {name: text for name, text in content.items() if text is not None}
-    return Field(
-        description=meaning,
-        examples=None if example is None else [example],
-        json_schema_extra=extra,
-    )
+    examples = None if example is None else [example]
+    return Field(description=meaning, examples=examples, json_schema_extra=extra)
 
 
 def trait(of: Callable[[Any], Any]) -> Any:
@@ -256,17 +253,10 @@ def open_traits(member: type[Plugin]) -> list[str]:
     """Return the traits and methods that the bases of a member ask for and it does not have."""
     traits = [name for name in member.__class_vars__ if not hasattr(member, name)]
     own = {name for base in member.__mro__ if base not in Variant.__mro__ for name in vars(base)}
-    abstract = [
-        name
-        for name in sorted(own)  # the library's own names would build a validator, when looked at
-        if not name.startswith("__")
-        and getattr(getattr(member, name, None), "__isabstractmethod__", False)
-    ]
-    lacking = [
-        name
-        for name in member.needed_fields
-        if name not in member.model_fields and not hasattr(member, name)
-    ]
+    ours = sorted(name for name in own if not name.startswith("__"))  # a look builds the others
+    abstract = [n for n in ours if getattr(getattr(member, n, None), "__isabstractmethod__", False)]
+    fields = {*member.model_fields}
+    lacking = [n for n in member.needed_fields if n not in fields and not hasattr(member, n)]
     return sorted(traits) + abstract + lacking
 
 
@@ -309,10 +299,8 @@ def kind_of(member: type[Spec]) -> str:
     return str(getattr(member, "called", "") if field is None else field.default)
 
 
-def parse(spec: Any, raw: object, context: object = None) -> Any:
+def parse(spec: Any, raw: object) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
-
-    Validators receive the ``context``, if any.
 
     Raises
     ------
@@ -322,7 +310,7 @@ def parse(spec: Any, raw: object, context: object = None) -> Any:
     is_spec = isinstance(spec, type) and issubclass(spec, Spec)
     validate = spec.model_validate if is_spec else TypeAdapter(spec).validate_python
     try:
-        return validate(raw, context=context)
+        return validate(raw)
     except ValidationError as error:
         raise SpecError(faults_in(error, spec, raw)) from None
 
@@ -424,12 +412,10 @@ class _Family:
         """Return a schema that asks for a member's own when a member is met: most never are."""
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
         members = {kind_of(member): member for member in listed}
-        taken = _taken_alone if self._alone else _taken
-        written = _written_alone if self._brief else _written
         return core_schema.no_info_plain_validator_function(
-            partial(taken, members),
+            partial(_taken, members, self._alone),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                partial(written, members), info_arg=True
+                partial(_written, members, self._brief), info_arg=True
             ),
             metadata={_MEMBERS: members},
         )
@@ -462,9 +448,11 @@ def _listed_in(schema: Any) -> Members:
     return result
 
 
-def _taken(members: Members, given: Any) -> Any:
-    """Return the member that is given, or built from its table."""
+def _taken(members: Members, alone: bool, given: Any) -> Any:
+    """Return the member that is given, or built from its table, or from its kind alone."""
     listed = tuple(members.values())
+    if alone and not isinstance(given, Mapping | Spec):
+        given = {"kind": given}
     if type(given) in listed:  # most are: all that cells of a sweep have in common
         return given
     kind = given.get("kind") if isinstance(given, Mapping) else None
@@ -500,8 +488,8 @@ def _named(members: Members, given: Any) -> type[Variant]:
     return members[kind]
 
 
-def _written(members: Members, given: Any, how: SerializationInfo) -> Any:
-    """Return the table of a member; the kind of one from outside is its place."""
+def _written(members: Members, brief: bool, given: Any, how: SerializationInfo) -> Any:
+    """Return the table of a member, or its kind; the kind of one from outside is its place."""
     table = given.model_dump(
         mode=how.mode,
         by_alias=how.by_alias,
@@ -510,24 +498,15 @@ def _written(members: Members, given: Any, how: SerializationInfo) -> Any:
         exclude_none=how.exclude_none,
         context=how.context,
     )
-    outside = _is_from_outside(given, tuple(members.values()))
-    return {**table, "kind": str(Place.from_class(type(given)))} if outside else table
+    if _is_from_outside(given, tuple(members.values())):
+        table["kind"] = str(Place.from_class(type(given)))
+    fields = type(given).model_fields.items()
+    is_set = any(getattr(given, name) != field.default for name, field in fields)
+    return table["kind"] if brief and not is_set else table
 
 
 def _is_from_outside(given: object, listed: tuple[type[Spec], ...]) -> bool:
     return isinstance(given, Spec) and type(given) not in listed and is_outside(type(given))
-
-
-def _taken_alone(members: Members, given: Any) -> Any:
-    table = given if isinstance(given, Mapping | Spec) else {"kind": given}
-    return _taken(members, table)
-
-
-def _written_alone(members: Members, given: Any, how: SerializationInfo) -> Any:
-    table = _written(members, given, how)
-    fields = type(given).model_fields.items()
-    faults = any(getattr(given, name) != field.default for name, field in fields)
-    return table if faults else table["kind"]
 
 
 def _found(listed: tuple[type[Spec], ...], kind: str) -> Any:

@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
+from itertools import chain
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -189,20 +190,19 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
     if error_type == "union_tag_invalid":
         return "allowed: " + str(context["expected_tags"]).replace("'", "")
     if error_type == "union_tag_not_found":
-        return f"allowed: {', '.join(_kinds(spec, raw, key[:-1]))}"
+        fields = (member.model_fields.get("kind") for member in _members_at(spec, raw, key[:-1]))
+        kinds = (get_args(field.annotation) for field in fields if field is not None)
+        return f"allowed: {', '.join(chain(*kinds))}"
     message: str = item["msg"]
     return message
 
 
 def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
     """Return the keys that a table has, after a field of another table or one spelled alike."""
-    names = _names_at(spec, raw, key[:-1])
-    elsewhere = [
-        f"{table}.{key[-1]}"
-        for table in _names_at(spec, raw, [])
-        if key[-1] in _names_at(spec, raw, [table])
-        and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
-    ]
+    names, elsewhere = _names_at(spec, raw, key[:-1]), list[str]()
+    if key[-1] not in _names_at(spec, None, key[:-1]):  # no field of another kind of this table
+        tables = [str(name) for name in _names_at(spec, raw, [])]
+        elsewhere = [f"{t}.{key[-1]}" for t in tables if key[-1] in _names_at(spec, raw, [t])]
     near = difflib.get_close_matches(str(key[-1]), names, n=1, cutoff=0.5)
     meant = " or ".join(map(repr, elsewhere or near))  # the same name outranks a similar spelling
     hint = f"did you mean {meant}? " if meant != "" else ""
@@ -212,19 +212,8 @@ def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
 def _names_at(spec: object, raw: object, path: Sequence[str | int]) -> list[str]:
     """Return the names of all fields of the table at ``path``."""
     members = _members_at(spec, raw, path)
-    names = [
-        field.alias or name for member in members for name, field in member.model_fields.items()
-    ]
-    return list(dict.fromkeys(names))
-
-
-def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str]:
-    for member in _members_at(spec, raw, path):
-        yield from (
-            get_args(member.model_fields["kind"].annotation)
-            if "kind" in member.model_fields
-            else ()
-        )
+    fields = chain(*(member.model_fields.items() for member in members))
+    return list(dict.fromkeys(field.alias or name for name, field in fields))
 
 
 def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[type[BaseModel]]:

@@ -107,9 +107,12 @@ def key_of(name: str) -> str:
 def toml_of(value: Any) -> str:
     """Return a value as TOML has it in one line."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
+        inner = ", ".join(f"{key_of(key)} = {toml_of(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner != "" else "{}"
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(toml_of, value))}]"
+    if value in (inf, -inf):
+        return str(value)
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -260,13 +263,11 @@ def html_table(
     """
     from html import escape  # a third of what help takes beside typer
 
+    body, left = "", 'style="text-align:left"'
+    for row in rows:
+        name, *values = (escape(str(cell)) for cell in row)
+        cells = "".join(f"<td {left}>{value}</td>" for value in values)
+        body += f"<tr><th {left}>{name}</th>{cells}</tr>"
     above = f"<p><b>{escape(title)}</b></p>" if title else ""
-    body = "".join(_row([escape(str(cell)) for cell in row]) for row in rows)
     below = "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
     return f"<div>{above}<table>{body}</table>{below}</div>"
-
-
-def _row(row: Sequence[str]) -> str:
-    name, *values = row
-    cells = "".join(f'<td style="text-align:left">{value}</td>' for value in values)
-    return f'<tr><th style="text-align:left">{name}</th>{cells}</tr>'

@@ -8,19 +8,7 @@ from asyncdp_sim.data.fraud_data import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.hospital_data import HospitalData
 from asyncdp_sim.data.lending_data import LendingData
-from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.rows import Swap
 from asyncdp_sim.data.tables.table_data import TableData
 
 DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | GaussianData, FAMILY]
-
-__all__ = [
-    "SYNTHETIC",
-    "DataSpec",
-    "Dataset",
-    "FraudData",
-    "GaussianData",
-    "HospitalData",
-    "LendingData",
-    "Swap",
-    "TableData",
-]

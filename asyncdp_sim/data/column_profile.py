@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -109,11 +109,12 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     if beside.target is not None and dropped in ("", "text"):
-        for why, remark in _reasons(column, name, texts, fits, values, beside):
-            encoding, remarks, dropped = Drop(), [remark], why
-            break
-        else:
+        reason = next(_reasons(column, name, texts, fits, values, beside.target, beside), None)
+        if reason is None:
             remarks += _doubts(filled, name, texts, fits.type)
+        else:
+            encoding, (dropped, remark) = Drop(), reason
+            remarks = [remark]
         if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
             remarks = [
@@ -136,18 +137,8 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
         usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
-    return ColumnLook(
-        name,
-        fits.type,
-        missing,
-        len(texts),
-        encoding,
-        tuple(remarks),
-        span,
-        dropped,
-        tuple(details),
-        usual,
-    )
+    told = tuple(remarks), span, dropped, tuple(details), usual
+    return ColumnLook(name, fits.type, missing, len(texts), encoding, *told)
 
 
 def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -225,14 +216,13 @@ def _reasons(
     texts: Mapping[str, int],
     fits: Fitting,
     values: Sequence[Array],
+    target: Array,
     beside: Beside,
 ) -> Iterator[tuple[str, str]]:
     """Yield why a column makes no feature: a word for it, and a sentence."""
-    if beside.target is None:
-        return
-    for remark in _ids(column, name, texts, fits.type, values, beside.target):
+    for remark in _ids(column, name, texts, fits.type, values, target):
         yield "id", remark
-    for remark in _leaks(column, values, beside):
+    for remark in _leaks(column, values, target, beside.classes):
         yield "leak", remark
     if fits.type in ("text", "ordered text") and _fixed_within(column, beside.owners):
         yield "owner", "fixed within each owner: it names the owner"
@@ -256,21 +246,18 @@ def _ids(
     if differ and kind == "text":
         yield "an id: nearly all values differ"
     elif differ and (named or _numbered(texts)):
-        yield "an id: nearly all values differ, and they are " + (
-            ("without a name" if name.startswith(UNNAMED) else "named as one")
-            if named
-            else "consecutive or padded with zeros"
-        )
-    elif (
-        differ
-        and len(present) >= EVEN_FROM
-        and len(values) > 0
-        and _even(values[0])
-        and not _related(values[0], target)
-    ):
+        why = "named as one" if named else "consecutive or padded with zeros"
+        why = "without a name" if name.startswith(UNNAMED) else why
+        yield f"an id: nearly all values differ, and they are {why}"
+    elif differ and len(present) >= EVEN_FROM and _like_ids(values, target):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
     elif integral and named and (kind == "text" or _numbered(texts)):
         yield "an id, by its name"
+
+
+def _like_ids(values: Sequence[Array], target: Array) -> bool:
+    """Tell whether the numbers of a column are evenly spread, and unrelated to the target."""
+    return len(values) > 0 and _even(values[0]) and not _related(values[0], target)
 
 
 def _even(values: Array) -> bool:
@@ -287,12 +274,11 @@ def _even(values: Array) -> bool:
 
 def _related(values: Array, target: Array) -> bool:
     """Tell whether the ranks of values go with those of the target, beyond chance."""
-    import pandas as pd
-
-    both = pd.DataFrame({"x": values, "y": target}).dropna()
-    if len(both) < FEW or both["y"].nunique() < 2:
+    both = ~np.isnan(values) & ~np.isnan(target)
+    x, y = values[both], target[both]
+    if len(x) < FEW or len(np.unique(y)) < 2:
         return False
-    return bool(abs(both["x"].rank().corr(both["y"].rank())) > 3 / np.sqrt(len(both)))
+    return bool(_correlation(x, y, "spearman") > 3 / np.sqrt(len(x)))
 
 
 def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
@@ -362,11 +348,10 @@ def _fixed_within(column: "pd.Series", owners: "pd.Series | None") -> bool:
     return int(several.sum()) > 1 and one_each and both["x"].nunique() > 1
 
 
-def _leaks(column: "pd.Series", values: Sequence[Array], beside: Beside) -> Iterator[str]:
+def _leaks(
+    column: "pd.Series", values: Sequence[Array], target: Array, classes: tuple[str, ...]
+) -> Iterator[str]:
     """Yield remarks on a column that reveals the target."""
-    target, two = beside.target, len(beside.classes) == 2
-    if target is None:
-        return
     for column_values in values:
         present = ~np.isnan(column_values) & ~np.isnan(target)
         x, y = column_values[present], target[present]
@@ -374,31 +359,28 @@ def _leaks(column: "pd.Series", values: Sequence[Array], beside: Beside) -> Iter
             continue
         if np.array_equal(x, y):
             yield "a leak: equal to the target"
-            return
-        if two:
+        elif len(classes) == 2:
             few = min(np.count_nonzero(y > 0), np.count_nonzero(y <= 0)) < LEAST_OF_A_CLASS
             auc = _auc(x, y)
             if auc >= LEAK_AUC and not few:
                 yield f"a leak: AUC {auc:.3f} for the target"
-                return
-            continue
-        close = _close(x, y)
-        if close > LEAK:
-            yield f"a leak: correlation {close:.3f} with the target"
-            return
+        else:
+            close = max(_correlation(x, y, method) for method in ("pearson", "spearman"))
+            if close > LEAK:
+                yield f"a leak: correlation {close:.3f} with the target"
     share = _told_by_value(column, target)
     if share > LEAK**2:
         yield f"a leak: its values explain {share * 100:.0f} % of the target's variance"
-        return
-    yield from _leaks_of_one_class(column, target, beside.classes)
+    yield from _leaks_of_one_class(column, target, classes)
 
 
-def _close(x: Array, y: Array) -> float:
-    """Return the correlation of values or of ranks, whichever is larger, without its sign."""
+def _correlation(x: Array, y: Array, method: Literal["pearson", "spearman"]) -> float:
+    """Return the correlation of values, or of their ranks, without its sign."""
     import pandas as pd
 
-    first, second = pd.Series(x), pd.Series(y)
-    return float(max(abs(first.corr(second)), abs(first.rank().corr(second.rank()))))
+    if method == "spearman":  # of pandas, it needs SciPy
+        x, y = pd.Series(x).rank().to_numpy(), pd.Series(y).rank().to_numpy()
+    return float(abs(pd.Series(x).corr(pd.Series(y))))
 
 
 def _auc(x: Array, y: Array) -> float:
@@ -432,10 +414,8 @@ def _leaks_of_one_class(
         if len(labels) != 1 or counts[0] < FEW or bool(rows[labelled].all()):
             continue
         if float(np.mean(target[labelled] == labels[0])) ** int(counts[0]) < BY_CHANCE:
-            names = {-1.0: 0, 1.0: 1} if len(classes) == 2 else None
-            at = int(labels[0]) - 1 if names is None else names[float(labels[0])]
+            at = int(labels[0] > 0) if len(classes) == 2 else int(labels[0]) - 1
             yield f"a leak: {cells} only where the target is {classes[at]!r}"
-            return
 
 
 def _told_by_value(column: "pd.Series", target: Array) -> float:

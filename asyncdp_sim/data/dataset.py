@@ -9,21 +9,20 @@ such rows as 0, with the constant of an intercept, and the target 0: there every
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
-from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.rows import Swap
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.surrogates import PublicTable
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -31,10 +30,13 @@ from asyncdp_sim.core.arrays import Bools, Ints
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import FileRows, Source, Table
 
-_E = TypeVar("_E")
-
 SYNTHETIC = "synthetic"
 """A scenario's source for drawn records."""
+OF_EACH_OWNER = (
+    "features", "targets", "held_out_features", "held_out_targets", "rows", "held_out_rows",
+    "public_rows_of_owner", "owner_names",
+)  # fmt: skip
+"""Fields of a data set that have one value per owner, or no value at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +76,6 @@ class Dataset:
     public_targets : NDArray, optional
         Targets of the public rows, which are the table's last, (m,): NaN where one is missing.
         None where no row is public.
-    doubts : tuple of str
-        Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
         Where the table's rows stand in its files; None where they are of no file.
     table : Encoded or OnDemand, optional
@@ -106,7 +106,6 @@ class Dataset:
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
     public_targets: Array | None = None
-    doubts: tuple[str, ...] = ()
     file_rows: FileRows | None = None
     table: Table | None = None
     projection: Projection | None = None
@@ -148,22 +147,11 @@ class Dataset:
                 x, y = [*x, features], [*y, targets]
             features, targets = np.concatenate(x), np.concatenate(y)
 
-        def some(arrays: tuple[_E, ...]) -> tuple[_E, ...]:
-            return tuple(arrays[i] for i in places) if len(arrays) > 0 else ()
+        def some(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(values[i] for i in places) if len(values) > 0 else ()
 
-        return replace(
-            self,
-            features=some(self.features),
-            targets=some(self.targets),
-            public_rows_of_owner=some(self.public_rows_of_owner),
-            held_out_features=some(self.held_out_features),
-            held_out_targets=some(self.held_out_targets),
-            rows=some(self.rows),
-            held_out_rows=some(self.held_out_rows),
-            unowned_features=features,
-            unowned_targets=targets,
-            owner_names=some(self.owner_names),
-        )
+        own: dict[str, Any] = {name: some(getattr(self, name)) for name in OF_EACH_OWNER}
+        return replace(self, unowned_features=features, unowned_targets=targets, **own)
 
     def encoded_of(self, owner: int, *, held_out: bool = False) -> Array:
         """Return the encoded columns (n, c) of the training or held-out rows of an owner (from 0).
@@ -259,8 +247,6 @@ class DataKind(Variant):
     """Whether the data, and not the scenario, say how many records each owner has."""
     draws_fresh: ClassVar[bool] = False
     """Whether :meth:`fresh` draws rows of the law of each owner."""
-    holds_out: ClassVar[bool] = False
-    """Whether some of every owner's rows are kept apart from training."""
     target_labels: ClassVar[tuple[float, ...] | None] = None
     """The labels that all targets are, before any is there: () for numbers, None if unknown."""
     uncentred: ClassVar[str | None] = None
@@ -305,8 +291,8 @@ class DataKind(Variant):
         """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
 
-    uncertain: ClassVar[str | None] = None
-    """What may be drawn again of these data to see how far they may be off, in words."""
+    draws_again: ClassVar[bool] = False
+    """Whether :meth:`redraws` draws these data again, to see how far they may be off."""
 
     def redraws(
         self,

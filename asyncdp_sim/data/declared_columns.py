@@ -4,7 +4,7 @@ A synthetic twin's table is drawn by laws of rows: variables are functions of no
 """
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ValuesOf
-from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
     OnDemand,
-    Rows,
+    Swap,
     consecutive,
     raw_values,
     stacked,
@@ -62,7 +61,7 @@ class EncodedColumn:
         return self.code(*(frame[name] for name in self.raw))
 
 
-def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
+def some_rows(frame: "pd.DataFrame", rows: Ints) -> "pd.DataFrame":
     """Return the rows of these numbers, without a copy where they are consecutive."""
     if consecutive(rows):
         return frame.iloc[rows[0] : rows[-1] + 1]
@@ -115,7 +114,7 @@ def encoded(
 ) -> OnDemand:
     """Return a raw table in these columns, missing values as 0."""
 
-    def encode(rows: Rows) -> Array:
+    def encode(rows: Ints) -> Array:
         part = some_rows(frame, rows)
         return stacked((column.of(part) for column in used), len(rows), len(used))
 
@@ -234,10 +233,15 @@ class DeclaredData(TableRecipe):
         Raises
         ------
         DataError
-            On ``data.split``, when it names a column.
+            On ``data.split`` or ``owners.records``, when it names a column, or nothing says so.
         """
         self._require_split()
-        return self._body_rows(self._rows_of_twin(request))
+        if request.records is not None or not self.split.by_target:
+            return self._body_rows(sum(require_records(request.records, request.n_owners)))
+        if self.split.shared_rows is None:
+            rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
+            raise DataError([Fault("data.split.rows", "nothing", rule)])
+        return self._body_rows(self.split.shared_rows)
 
     def _body_rows(self, owned: int) -> int:
         """Return how many rows the twin has before the public ones."""
@@ -299,41 +303,18 @@ def shipped(name: str) -> Any:
     return json.loads(resources.files("asyncdp_sim.data").joinpath(name).read_text("utf-8"))
 
 
-class Law(ABC):
-    """The law of a table's rows, which are made in chunks."""
+CHUNK_ROWS = 8192
+"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
-    chunk_rows: int = 8192
-    """Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
-    @abstractmethod
-    def chunk(self, generator: np.random.Generator) -> Any:
-        """Draw what the rows of one chunk are made of."""
-
-    @abstractmethod
-    def fill(self, matrix: Array, target: Array, chunk: Any, first: int, row: int) -> None:
-        """Make rows of a chunk, from that numbered ``first`` on.
-
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, columns), zeroed, and (rows,), filled in place.
-        chunk
-            As :meth:`chunk` returns it.
-        first : int
-            0…chunk_rows − rows.
-        row : int
-            The number of the first row in the table, from 0.
-        """
-
-    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`Write`)."""
-        for row in range(0, len(target), self.chunk_rows):
-            rows = slice(row, row + self.chunk_rows)
-            self.fill(matrix[rows], target[rows], self.chunk(generator), 0, row)
+def chunks(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
+    """Yield the rows 0…n_rows−1 of a table in chunks."""
+    for first in range(0, n_rows, chunk_rows):
+        yield slice(first, min(first + chunk_rows, n_rows))
 
 
 @dataclass(frozen=True, eq=False)
-class Twin(Law):
+class Twin:
     """The calibrated law of a row: variables as functions of correlated normals.
 
     A row's latent values are z = m + W g, g and h iid standard normal; m = B h where rows are
@@ -360,7 +341,7 @@ class Twin(Law):
     within: Array
     between: Array | None = None
     shift: Array | None = None
-    chunk_rows: int = 8192
+    chunk_rows: int = CHUNK_ROWS
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Twin":
@@ -383,19 +364,30 @@ class Twin(Law):
         deviation = np.sqrt(np.sum(between**2 + within**2, axis=1))[:, None]
         return cls(*marginals, within / deviation, between / deviation, chunk_rows=1024)
 
-    @override
-    def chunk(self, generator: np.random.Generator) -> list[Array]:
-        """Return normals g, and h where each row is of a group of its own, a row to a row."""
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows (:data:`Write`)."""
+        for rows in chunks(len(target), self.chunk_rows):
+            latent = self.latent(self.normals(generator))
+            self.place(latent[:, : rows.stop - rows.start], matrix[rows], target[rows])
+
+    def normals(self, generator: np.random.Generator) -> list[Array]:
+        """Draw g of a chunk's rows, and h where each row is of a group of its own, a row to a row.
+
+        Each is (chunk_rows, variables).
+        """
         own = self.between is not None and self.shift is None
         shape = (self.chunk_rows, len(self.variables))
         return [generator.standard_normal(shape) for _ in range(2 if own else 1)]
 
-    @override
-    def fill(self, matrix: Array, target: Array, chunk: list[Array], first: int, row: int) -> None:
-        latent = self.within @ chunk[0].T
+    def latent(self, normals: list[Array]) -> Array:
+        """Return the latent values of a chunk's rows, (variables, chunk_rows)."""
+        latent = self.within @ normals[0].T
         if self.between is not None:
-            latent += self.between @ chunk[1].T if self.shift is None else self.shift
-        latent = latent[:, first : first + len(target)]
+            latent += self.between @ normals[1].T if self.shift is None else self.shift
+        return latent
+
+    def place(self, latent: Array, matrix: Array, target: Array) -> None:
+        """Write rows, (rows, columns) zeroed and (rows,), from their latent values."""
         place = {name: j for j, name in enumerate(self.columns)}
         for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
             start = place[variable.columns[0]]

@@ -32,17 +32,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
+    CHUNK_ROWS,
     NO_COLUMNS,
     DeclaredData,
     Encode,
     EncodedColumn,
     Encoding,
-    Law,
+    chunks,
     draw,
     encoded,
     lacking,
@@ -52,7 +53,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand, Rows
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COMPONENTS = tuple(f"V{j}" for j in range(1, 29))
+FEATURES = (*COMPONENTS, "Amount")
+"""The features of Collab's section IV-B: 28 principal components and the amount in euros."""
 TABLE_ROWS, TABLE_FRAUDS = 284_807, 492
 FRAUD_SHARE = TABLE_FRAUDS / TABLE_ROWS
 
@@ -94,7 +97,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Twin(Law):
+class Twin:
     """The calibrated law of a row.
 
     Attributes
@@ -116,23 +119,21 @@ class Twin(Law):
     genuine_amounts: Amounts
     fraud_amounts: Amounts
 
-    @override
-    def fill(
-        self, matrix: Array, target: Array, chunk: tuple[Array, Array], first: int, row: int
-    ) -> None:
-        rows, labels = chunk
-        matrix[:] = rows[first : first + len(target)]
-        target[:] = labels[first : first + len(target)]
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows (:data:`~asyncdp_sim.data.declared_columns.Write`)."""
+        for rows in chunks(len(target)):
+            drawn, labels = self.chunk(generator)
+            matrix[rows] = drawn[: rows.stop - rows.start]
+            target[rows] = labels[: rows.stop - rows.start]
 
-    @override
     def chunk(self, generator: np.random.Generator) -> tuple[Array, Array]:
         """Return rows, components and Amount, and their labels ±1."""
-        fraud = generator.random(self.chunk_rows) < FRAUD_SHARE
-        severity = 3 * generator.random(self.chunk_rows)[fraud] ** 2
-        size = 1 / np.sqrt(generator.standard_gamma(2, self.chunk_rows))
-        z = generator.standard_normal(self.chunk_rows)
-        scaled = size[:, None] * generator.standard_normal((self.chunk_rows, len(COMPONENTS)))
-        rows = np.empty((self.chunk_rows, len(COMPONENTS) + 1))
+        fraud = generator.random(CHUNK_ROWS) < FRAUD_SHARE
+        severity = 3 * generator.random(CHUNK_ROWS)[fraud] ** 2
+        size = 1 / np.sqrt(generator.standard_gamma(2, CHUNK_ROWS))
+        z = generator.standard_normal(CHUNK_ROWS)
+        scaled = size[:, None] * generator.standard_normal((CHUNK_ROWS, len(COMPONENTS)))
+        rows = np.empty((CHUNK_ROWS, len(COMPONENTS) + 1))
         amount = self.genuine_amounts.of(z)
         pull = self.genuine_amounts.standardised(amount)
         rows[:, :-1] = self.genuine_mean + pull[:, None] * self.amount_slope
@@ -163,7 +164,7 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
     """
     law = calibrated()
     parts = [(body_rows, law.write, ()), (public_rows, law.write, ("public",))]
-    return draw((*COMPONENTS, "Amount"), parts, streams, NOTE)
+    return draw(FEATURES, parts, streams, NOTE)
 
 
 @cache
@@ -201,10 +202,6 @@ def from_json(stored: dict[str, Any]) -> Twin:
         genuine_amounts=Amounts(*stored["genuine_amounts"]),
         fraud_amounts=Amounts(*stored["fraud_amounts"]),
     )
-
-
-FEATURES = (*COMPONENTS, "Amount")
-"""The features of Collab's section IV-B: 28 principal components and the amount in euros."""
 
 
 def transactions(
@@ -333,7 +330,7 @@ class FraudData(DeclaredData):
             return table
         amount = table.columns.index("Amount")
 
-        def shorten(block: Array, _: Rows) -> None:
+        def shorten(block: Array, _: Ints) -> None:
             block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
 
         notes = (*table.notes, "Amount became log10(1 + Amount).")

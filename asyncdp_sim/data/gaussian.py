@@ -12,10 +12,8 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import NonNegative, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.splits import require_records
-from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.rows import frozen, take
+from asyncdp_sim.data.splits import HeldOutShare, held_out_note, keep_apart, require_records
+from asyncdp_sim.data.tables.rows import Swap, frozen, take
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -43,8 +41,6 @@ class GaussianData(DataKind):
     synthetic = True
     draws_fresh = True
 
-    holds_out = trait(lambda self: self.held_out > 0)
-
     origin = SYNTHETIC
 
     target_labels = trait(lambda self: (-1.0, 1.0) if self.labels else ())
@@ -58,7 +54,7 @@ class GaussianData(DataKind):
         swap: Swap | None = None,
     ) -> Dataset:
         counts = require_records(records, n_owners)
-        drawn = self._drawn(counts, streams)
+        drawn = list(self._drawn(counts, streams))
         if swap is not None:
             _replace(drawn, counts, swap)
         kept, apart = keep_apart(self.held_out, counts, streams)
@@ -75,7 +71,7 @@ class GaussianData(DataKind):
             real=False,
             notes=(
                 f"Gaussian features and a linear {target_words}, drawn for this run.",
-                *said(kept, apart),
+                *held_out_note(kept, apart),
             ),
             held_out_features=tuple(frozen(x) for x, _ in unseen),
             held_out_targets=tuple(frozen(y) for _, y in unseen),
@@ -91,11 +87,7 @@ class GaussianData(DataKind):
         They come from ``("data", "fresh", i)``: whatever else is drawn stays as it is. Rows that
         owners had in common would not be averaged away in a mean over owners.
         """
-        root = self._covariance_root(streams)
-        truth = streams.generator("data", "truth").standard_normal(self.features)
-        for owner in range(1, n_owners + 1):
-            generator = streams.generator("data", "fresh", owner)
-            yield self._rows(generator, count, root, self._own(truth, owner, streams))
+        yield from self._drawn((count,) * n_owners, streams, "fresh")
 
     def _own(self, truth: Array, owner: int, streams: Streams | Scope) -> Array:
         """Return an owner's true model."""
@@ -104,15 +96,15 @@ class GaussianData(DataKind):
         shift = streams.generator("data", "owner", owner, "shift")
         return truth + self.heterogeneity * shift.standard_normal(self.features)
 
-    def _drawn(self, counts: Sequence[int], streams: Streams | Scope) -> list[tuple[Array, Array]]:
-        """Return every owner's features, in Fortran order, and targets."""
+    def _drawn(
+        self, counts: Sequence[int], streams: Streams | Scope, name: str = "owner"
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield every owner's features, in Fortran order, and targets."""
         root = self._covariance_root(streams)
         truth = streams.generator("data", "truth").standard_normal(self.features)
-        drawn = []
         for owner, n in enumerate(counts, start=1):
-            generator = streams.generator("data", "owner", owner)
-            drawn.append(self._rows(generator, n, root, self._own(truth, owner, streams)))
-        return drawn
+            generator = streams.generator("data", name, owner)
+            yield self._rows(generator, n, root, self._own(truth, owner, streams))
 
     def _rows(
         self, generator: np.random.Generator, count: int, root: Array | None, own: Array

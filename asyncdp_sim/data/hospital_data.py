@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
+from asyncdp_sim.core.messages import Ends, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
@@ -59,7 +59,7 @@ from asyncdp_sim.data.declared_columns import (
 )
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand, Rows, nearest, require_column
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
 
@@ -114,7 +114,15 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
     present = {name: name_of_2015(name) for name in column_names(path)}
     missing = [name for name in NEEDED if name not in present.values()]
     if missing:
-        raise DataError([_lacks(name, list(present)) for name in missing])
+        rule = "allowed is a table of SPARCS inpatient discharges"
+        raise DataError(
+            Fault(
+                "data.path",
+                f"a table without a column {name!r}",
+                f"{rule}; {nearest(name, list(present))}",
+            )
+            for name in missing
+        )
     taken: set[str] = set(present) & set(NAMES)  # a name of 2015 comes before its other forms
     renamed = {}
     for name, published in present.items():
@@ -126,33 +134,11 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
         require_column(split, [renamed.get(name, name) for name in present])
         kept.add(split)
     frame = read_table(path, wanted=kept.__contains__).rename(columns=renamed)
-    return frame, stays(frame)
-
-
-def stays(frame: "pd.DataFrame") -> tuple[str, ...]:
-    """Return a note where a length of stay is not known.
-
-    Raises
-    ------
-    DataError
-        On ``data.path``, when there is none.
-    """
-    has_stay = ~np.isnan(map_text(frame[TARGET], number_in))
-    if not has_stay.any():
+    lost = int(np.isnan(map_text(frame[TARGET], number_in)).sum())
+    if lost == len(frame):
         rule = f"no row has a number in {TARGET!r}"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", rule)])
-    lost = int(np.count_nonzero(~has_stay))
-    return if_any("{rows} rows have no length of stay.", rows=lost)
-
-
-def capped(frame: "pd.DataFrame") -> int:
-    """Return how many lengths of stay are a lower limit ("120 +")."""
-    return int(np.nansum(map_text(frame[TARGET], lambda text: float("+" in text))))
-
-
-def _lacks(name: str, columns: list[str]) -> Fault:
-    rule = f"allowed is a table of SPARCS inpatient discharges; {nearest(name, columns)}"
-    return Fault("data.path", f"a table without a column {name!r}", rule)
+    return frame, if_any("{rows} rows have no length of stay.", rows=lost)
 
 
 def _bare(name: str) -> str:
@@ -226,7 +212,7 @@ def encode_plain(frame: "pd.DataFrame", public_records: int) -> OnDemand:
     return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
-def _groups(column: "pd.Series") -> Rows:
+def _groups(column: "pd.Series") -> Ints:
     """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
     places: dict[str, int] = {}
     codes = map_text(column, lambda text: places.setdefault(text, len(places)))
@@ -251,16 +237,15 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
         if name in frame.columns:
             listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
             unlisted += int(choose(frame[name], listed, 1.0).sum())
-    codes = [name for name in CODES if name in frame.columns]
-    codes_text, without = "; diagnosis, procedure and DRG as public rows' mean stays", []
+    coded, without = "; diagnosis, procedure and DRG as public rows' mean stays", list[str]()
     if public_records == 0:
-        codes_text = ""
-        without = [f"Without public rows no mean stay is known, left out: {', '.join(codes)}."]
+        codes = ", ".join(name for name in CODES if name in frame.columns)
+        coded, without = "", [f"Without public rows no mean stay is known, left out: {codes}."]
     return (
-        f"Encoded as indicators of the schema's texts{codes_text}.",
+        f"Encoded as indicators of the schema's texts{coded}.",
         *if_any(
             "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
-            stays=capped(frame),
+            stays=int(np.nansum(map_text(frame[TARGET], lambda text: float("+" in text)))),
         ),
         *if_any(
             "{values} values are missing or not in the schema: no indicator is set.",
@@ -311,9 +296,7 @@ def _in_chapter(chapters: tuple[str, ...], text: str) -> float:
 _number = partial(map_text, code=number_or_nan)
 _DRG, _MDC = "APR DRG Code", "APR MDC Code"
 PUBLISHED = (
-    EncodedColumn(
-        "Age Group", ("Age Group",), partial(map_text, code=number_in)
-    ),  # "18 to 29": the first
+    *same_name(["Age Group"], partial(map_text, code=number_in)),  # "18 to 29": the first
     *(EncodedColumn(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
     *same_name(["CCS Diagnosis Code"], partial(map_text, code=partial(_in_chapter, DIAGNOSES))),
     *same_name(
@@ -464,29 +447,18 @@ class HospitalData(DeclaredData):
     @override
     def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         self._require_split()
-        notes: tuple[str, ...] = ()
+        notes = tuple[str, ...]()
         if request.records is None:
             sizes = twin_sizes(request.n_owners, request.streams)
             ends = Ends(min(sizes), max(sizes))
-            notes = (
-                FormattedMessage("Sizes of hospitals were drawn: {sizes} records.", sizes=ends),
-            )
+            notes = if_any("Sizes of hospitals were drawn: {sizes} records.", sizes=ends)
         else:
             sizes = tuple(require_records(request.records, request.n_owners))
         total = sum(sizes)
         body = self._body_rows(total)
-        drawn = _first(sizes, body)
-        other_rows = body - sum(drawn)
-        table = twin_table(self.encoding, drawn, other_rows, self.public_records, request.streams)
+        drawn = np.diff(np.minimum(np.cumsum([0, *sizes]), body)).tolist()  # the first of them all
+        others = body - sum(drawn)
+        table = twin_table(self.encoding, drawn, others, self.public_records, request.streams)
         hospitals: list[object] = [i for i, n in enumerate(sizes, start=1) for _ in range(n)]
         hospitals += [None] * (len(table.target) - total)
         return replace(table, notes=(*table.notes, *notes)), lambda _: hospitals
-
-
-def _first(sizes: Sequence[int], rows: int) -> tuple[int, ...]:
-    """Return how many of each hospital's rows are among the first ``rows`` of them all."""
-    taken = []
-    for n in sizes:
-        taken.append(min(n, rows))
-        rows -= taken[-1]
-    return tuple(taken)

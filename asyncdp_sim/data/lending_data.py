@@ -24,30 +24,27 @@ Missing values become 0: no account, no event, nothing stated.
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
     Encode,
     EncodedColumn,
     Encoding,
-    Law,
     Twin,
     Write,
     available,
+    chunks,
     draw,
     encoded,
     indicators,
@@ -68,8 +65,8 @@ if TYPE_CHECKING:
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH_YEAR = re.compile(r"([a-z]{3})[a-z]*-(\d{4}|\d{2})")
-_YEAR_MONTH = re.compile(r"(\d{2})-([a-z]{3})[a-z]*")
+_MONTH_YEAR = re.compile(r"(?P<month>[a-z]{3})[a-z]*-(?P<year>\d{4}|\d{2})")
+_YEAR_MONTH = re.compile(r"(?P<year>\d{2})-(?P<month>[a-z]{3})[a-z]*")
 _ISO = re.compile(r"(\d{4})-(\d{2})(?:-\d{2}.*)?")
 _CENTURY_PIVOT = 30  # two-digit years below it are 20xx: loans date from 2007, credit lines before
 
@@ -80,18 +77,13 @@ def month_of(text: str) -> tuple[int, int] | None:
     iso = _ISO.fullmatch(plain)
     if iso is not None:
         return int(iso[1]), int(iso[2])
-    named, reverse = _MONTH_YEAR.fullmatch(plain), _YEAR_MONTH.fullmatch(plain)
-    if named is not None:
-        month, year = named[1], int(named[2])
-    elif reverse is not None:
-        month, year = reverse[2], int(reverse[1])
-    else:
+    named = _MONTH_YEAR.fullmatch(plain) or _YEAR_MONTH.fullmatch(plain)
+    if named is None or named["month"] not in _MONTHS:
         return None
-    if month not in _MONTHS:
-        return None
+    year = int(named["year"])
     if year < 100:
         year += 2000 if year < _CENTURY_PIVOT else 1900
-    return year, _MONTHS.index(month) + 1
+    return year, _MONTHS.index(named["month"]) + 1
 
 
 def months_since_year_zero(text: str) -> float:
@@ -270,16 +262,12 @@ def without_deleted_row(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[st
 
 def numeric_or_code_sum(column: "pd.Series") -> Array:
     """Return numbers as they are and any other text as the sum of its character codes."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    if is_numeric_dtype(column) and not is_bool_dtype(column):
-        return numeric(column)
-    return map_text(column, _code_sum)
+    def code(text: str) -> float:
+        number = number_or_nan(text)
+        return float(sum(map(ord, text))) if np.isnan(number) else number
 
-
-def _code_sum(text: str) -> float:
-    number = number_or_nan(text)
-    return float(sum(map(ord, text))) if np.isnan(number) else number
+    return numeric(column) if column.dtype.kind in "iuf" else map_text(column, code)
 
 
 def _years_of_employment(text: str) -> float:
@@ -292,9 +280,8 @@ def _days_since_february_1970(text: str) -> float:
     year_month = month_of(text)
     if year_month is None:
         return float("nan")
-    return float(
-        (np.datetime64(f"{year_month[0]:04d}-{year_month[1]:02d}-01", "D") - _EPOCH).astype(int)
-    )
+    year, month = year_month
+    return float((np.datetime64(f"{year:04d}-{month:02d}-01", "D") - _EPOCH).astype(int))
 
 
 _NUMBER_IN_TEXT = partial(map_text, code=number_in)
@@ -385,33 +372,6 @@ BLOCK_ROWS = 10_000
 """Records of a bank, as published."""
 
 
-@dataclass(frozen=True, eq=False)
-class Drift(Law):
-    """The law of rows that depends on where in the table they are.
-
-    Attributes
-    ----------
-    blocks : tuple of Twin
-        Laws of the table's blocks, in its order.
-    """
-
-    blocks: tuple[Twin, ...]
-
-    @override
-    def chunk(self, generator: np.random.Generator) -> list[Array]:
-        """Return normals, those of no drift."""
-        return self.blocks[0].chunk(generator)
-
-    @override
-    def fill(self, matrix: Array, target: Array, chunk: list[Array], first: int, row: int) -> None:
-        done = 0
-        while done < len(target):
-            block, left = located(row + done)
-            rows = slice(done, min(done + left, len(target)))
-            self.blocks[block].fill(matrix[rows], target[rows], chunk, first + done, row + done)
-            done = rows.stop
-
-
 def located(row: int) -> tuple[int, int]:
     """Return a row's block, and how many of the block's rows are left from it on."""
     place = row % TABLE_ROWS
@@ -420,10 +380,24 @@ def located(row: int) -> tuple[int, int]:
 
 
 @cache
-def drifting(encoding: Encoding) -> Drift:
-    """Return the drift that the package ships."""
+def blocks_of(encoding: Encoding) -> tuple[Twin, ...]:
+    """Return the laws of the table's blocks, in its order, that the package ships."""
     laws = shipped("lending_drift.json")["encodings"][encoding]
-    return Drift(tuple(map(Twin.from_json, laws)))
+    return tuple(map(Twin.from_json, laws))
+
+
+def write_drifting(
+    blocks: Sequence[Twin], matrix: Array, target: Array, generator: np.random.Generator
+) -> None:
+    """Draw rows whose law is that of their block, from the normals of no drift."""
+    for chunk in chunks(len(target)):
+        normals, row = blocks[0].normals(generator), chunk.start
+        while row < chunk.stop:
+            block, left = located(row)
+            rows = slice(row, min(row + left, chunk.stop))
+            latent = blocks[block].latent(normals)[:, row - chunk.start : rows.stop - chunk.start]
+            blocks[block].place(latent, matrix[rows], target[rows])
+            row = rows.stop
 
 
 class LendingData(DeclaredData):
@@ -438,34 +412,31 @@ class LendingData(DeclaredData):
     target_unit = "percentage points"
     target_labels = ()
 
-    @model_validator(mode="after")
-    def _a_real_table_has_its_own_drift(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from super().own_faults()
         if self.drift and self.path is not None:
             rule = "allowed is false with data.path: a table that is read has a drift of its own"
-            raise faults_of([Fault("drift", "true", rule)])
-        return self
+            yield Fault("drift", "true", rule)
 
     target_column = "int_rate"
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
-        frame, notes = read_loans(path, self._wanted_loans, self.public_records)
+        used = USED if self.encoding == "plain" else COLUMNS
+        wanted = partial(self._wanted, {*used, *NEEDED})
+        frame, notes = read_loans(path, wanted, self.public_records)
         if self.encoding == "plain":
             return frame, encode_plain, notes
         frame, more = without_deleted_row(frame)
         return frame, encode_as_published, (*notes, *more)
 
-    def _wanted_loans(self, columns: Sequence[str]) -> Callable[[str], bool]:
-        used = USED if self.encoding == "plain" else COLUMNS
-        return self._wanted((*used, *NEEDED), columns)
-
     @override
     def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         rows = self._rows_in_turn(request)
-        write = drifting(self.encoding).write if self.drift else None
-        return twin_table(
-            self.encoding, rows, self.public_records, request.streams, write
-        ), NO_COLUMNS
+        write = partial(write_drifting, blocks_of(self.encoding)) if self.drift else None
+        table = twin_table(self.encoding, rows, self.public_records, request.streams, write)
+        return table, NO_COLUMNS
 
 
 def read_loans(

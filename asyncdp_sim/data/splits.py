@@ -1,25 +1,30 @@
-"""Splits of a table's rows among owners: in order, shuffled, by a column, or by their targets."""
+"""Splits of a table's rows among owners: in order, shuffled, by a column, or by their targets.
+
+Each owner's rows are split again: into those to train on and those that are held out.
+"""
 
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic_core import PydanticCustomError
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
 from asyncdp_sim.core.plugins import Place
-from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.tables.rows import Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""
@@ -87,7 +92,7 @@ class OwnerSplit:
         For the user.
     """
 
-    rows: list[Rows]
+    rows: list[Ints]
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -111,7 +116,7 @@ class SplitKind(Variant):
         first: int,  # noqa: ARG002
         public: int,
         apart: bool,  # noqa: ARG002
-    ) -> Rows:
+    ) -> Ints:
         """Return whose rows the public ones are like, from 0; −1 where nobody's more than others'.
 
         Parameters
@@ -165,7 +170,7 @@ class InTurn(SplitKind):
     """Owners take as many rows as they have records, one after the other."""
 
     @abstractmethod
-    def order(self, available: int, streams: Streams | Scope) -> Rows:
+    def order(self, available: int, streams: Streams | Scope) -> Ints:
         """Return the order in which rows are taken."""
 
     @override
@@ -186,13 +191,13 @@ class InOrder(InTurn):
     kind: Literal["in-order"] = "in-order"
 
     @override
-    def order(self, available: int, streams: Streams | Scope) -> Rows:
+    def order(self, available: int, streams: Streams | Scope) -> Ints:
         return np.arange(available)
 
     @override
     def likened(
         self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
-    ) -> Rows:
+    ) -> Ints:
         """Take a file of public rows to stand in the order of the table: each has its place there.
 
         The last rows of the table itself have none among the owners'.
@@ -212,7 +217,7 @@ class Shuffled(InTurn):
     kind: Literal["shuffled"] = "shuffled"
 
     @override
-    def order(self, available: int, streams: Streams | Scope) -> Rows:
+    def order(self, available: int, streams: Streams | Scope) -> Ints:
         return streams.generator("data", "split").permutation(available)
 
 
@@ -250,7 +255,7 @@ class ByColumn(NamedByFields):
     @override
     def likened(
         self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
-    ) -> Rows:
+    ) -> Ints:
         """Take a public row that names an owner to be like that owner's."""
         places = {name: place for place, name in enumerate(owned.names)}
         values = values_of(self.column)[first:]
@@ -275,7 +280,7 @@ def rows_by_value(
     n_owners: int,
     records: Sequence[int] | None,
     least: int = 1,
-) -> tuple[list[Rows], tuple[str, ...]]:
+) -> tuple[list[Ints], tuple[str, ...]]:
     """Return each owner's row numbers when every distinct value of a column is an owner.
 
     Parameters
@@ -326,21 +331,19 @@ def rows_by_value(
             "{rows} rows belong to no owner: no value of {column!r}.", rows=unowned, column=column
         ),
     )
-    if records is not None:
-        short = [
-            Fault(
-                "owners.records", f"{n} for owner {i + 1}", f"{column} {name!r} has {len(r)} rows"
-            )
-            for i, (n, r, name) in enumerate(zip(records, rows, names, strict=True))
-            if n > len(r)
-        ]
-        if short:
-            raise DataError(short)
-        rows = [r[:n] for r, n in zip(rows, records, strict=True)]
-    return rows, notes
+    if records is None:
+        return rows, notes
+    short = []
+    for owner, (n, own, name) in enumerate(zip(records, rows, names, strict=True), 1):
+        if n > len(own):
+            rule = f"{column} {name!r} has {len(own)} rows"
+            short.append(Fault("owners.records", f"{n} for owner {owner}", rule))
+    if len(short) > 0:
+        raise DataError(short)
+    return [own[:n] for own, n in zip(rows, records, strict=True)], notes
 
 
-def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Rows], int]:
+def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Ints], int]:
     """Return the rows of each value that has enough, and how many values have too few."""
     numbers = dict[object, int]()
     held = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
@@ -397,12 +400,8 @@ class Dirichlet(NamedByFields):
             drawn = streams.generator("data", "split", "weights")
             weights = drawn.lognormal(sigma=np.sqrt(np.log1p(self.cv**2)), size=n_owners)
         alpha = self.dirichlet * n_owners * weights / weights.sum()
-        shares = np.stack(
-            [
-                streams.generator("data", "split", "group", g).dirichlet(alpha)
-                for g in range(n_groups)
-            ]
-        )
+        drawers = [streams.generator("data", "split", "group", g) for g in range(n_groups)]
+        shares = np.stack([drawer.dirichlet(alpha) for drawer in drawers])
         # In order, so that a row's owner is where its own number falls among its group's shares.
         ends = np.cumsum(shares, axis=1)[:, :-1]
         number = streams.generator("data", "split", "rows").random(count)
@@ -427,7 +426,7 @@ class Dirichlet(NamedByFields):
         )
         return OwnerSplit(rows, notes=(note,))
 
-    def _groups(self, target: Array, known: Array) -> tuple[Rows, int]:
+    def _groups(self, target: Array, known: Array) -> tuple[Ints, int]:
         """Return each row's group, and how many groups there are: the last of what is unknown."""
         if len(known) == 0:
             rule = "allowed are some with targets: they say which groups there are"
@@ -451,14 +450,10 @@ def _is_split(value: object) -> object:
     if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
         return value
     table = value if isinstance(value, Mapping) else {}
-    if "dirichlet" in table:
+    of_column = isinstance(table.get("column"), str) and {*table} <= {"column", "least"}
+    if "dirichlet" in table or of_column:
         try:
-            return Dirichlet(**table)
-        except SpecError as error:
-            raise faults_of(error.faults) from None
-    if {"column"} <= set(table) <= {"column", "least"} and isinstance(table["column"], str):
-        try:
-            return ByColumn(**table)
+            return (Dirichlet if "dirichlet" in table else ByColumn)(**table)
         except SpecError as error:
             raise faults_of(error.faults) from None
     if isinstance(value, str) and (value in ("in-order", "shuffled") or Place.named(value)):
@@ -471,3 +466,137 @@ Split = Annotated[
     InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_is_split)
 ]
 """Every way to split a table; a new one joins by its line here."""
+
+
+HeldOutShare = Annotated[
+    float,
+    Field(ge=0, lt=1, allow_inf_nan=False),
+    about("Share of every owner's rows that is kept apart from training", "none"),
+]
+
+
+def trained_on(share: float, records: Sequence[int]) -> tuple[int, ...]:
+    """Return how many of each owner's rows are left to train on: n − round(share·n).
+
+    Rounding is to the nearest whole number, of two to the even one.
+    """
+    return tuple(n - round(share * n) for n in records)
+
+
+def held_out_faults(share: float, records: Sequence[int]) -> list[Fault]:
+    """Return a fault where an owner has no row left to train on, or where no row is kept apart."""
+    left = trained_on(share, records) if share > 0 else ()
+    if 0 in left:
+        owner = left.index(0)
+        problem = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
+        rule = "allowed is a share that leaves every owner one row"
+        return [Fault("data.held_out", problem, rule)]
+    if len(left) > 0 and sum(left) == sum(records):
+        problem = f"{share:g}, which is less than half a row of every owner"
+        return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]
+    return []
+
+
+def keep_apart(
+    share: float,
+    records: Sequence[int],
+    streams: Streams | Scope,
+    persons: Sequence[Ints] | None = None,
+    order: Sequence[Array] | None = None,
+) -> tuple[list[Ints], list[Ints]]:
+    """Return the places of each owner's rows to train on, and of those kept apart.
+
+    Owner i's are drawn from the stream ``("data", "owner", i, "held-out")``, so that adding owners
+    changes nothing, and a larger share keeps apart what a smaller one does, and more.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1); of n rows, round(share·n) are kept apart.
+    records : sequence of int
+        Rows per owner.
+    streams : Streams or Scope
+        The run's random streams; nothing is drawn where the share is 0.
+    persons : sequence of array, optional
+        Whose each of the owner's rows is: all rows of a person are kept apart, or none. Persons
+        are drawn until round(share·n) rows or more are apart; one person at least stays.
+    order : sequence of array, optional
+        Ranks in time: the latest rows are kept apart, or the persons with the latest ones; nothing
+        is drawn.
+
+    Returns
+    -------
+    list of array, list of array
+        From 0 to n − 1, ascending, owner by owner.
+
+    Raises
+    ------
+    DataError
+        On ``data.held_out``, where an owner has no row left to train on, or no row is kept apart.
+    """
+    wrong = held_out_faults(share, records)
+    if len(wrong) > 0:
+        raise DataError(wrong)
+    if share == 0:
+        return [np.arange(n) for n in records], [np.arange(0) for _ in records]
+    kept, apart = [], []
+    for owner, (n, left) in enumerate(zip(records, trained_on(share, records), strict=True), 1):
+        if order is None:
+            first = streams.generator("data", "owner", owner, "held-out").permutation(n)
+        else:
+            first = np.argsort(-order[owner - 1], kind="stable")
+        whose = first if persons is None else _together(persons[owner - 1], first)
+        count = n - left if persons is None else _whole(persons[owner - 1][whose], n - left)
+        apart.append(np.sort(whose[:count]))
+        kept.append(np.sort(whose[count:]))
+    return kept, apart
+
+
+def _together(persons: Ints, first: Ints) -> Ints:
+    """Return places with those of a person together, persons in the order of their first ones."""
+    _, places, group = np.unique(persons[first], return_index=True, return_inverse=True)
+    return first[np.argsort(places[group], kind="stable")]
+
+
+def _whole(persons: Ints, least: int) -> int:
+    """Return how many of the first rows are at least so many, of whole persons, but not of all."""
+    ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
+    enough = ends[ends >= least]
+    return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])
+
+
+def held_out_note(kept: Sequence[Ints], apart: Sequence[Ints]) -> tuple[str, ...]:
+    """Return what was kept apart in a sentence, for the user; nothing where nothing was."""
+    held, left = sum(map(len, apart)), sum(map(len, kept))
+    return if_any(
+        "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
+        "counts the others.",
+        held=held,
+        rows=held + left,
+    )
+
+
+def codes_of(column: "pd.Series") -> Ints:
+    """Return whose each row is, from 0; a row without a name is a person of its own."""
+    import pandas as pd
+
+    codes, names = pd.factorize(column.astype(object).where(column.notna(), None))
+    nobody = codes < 0
+    codes = np.array(codes, dtype=np.int64)
+    codes[nobody] = len(names) + np.arange(np.count_nonzero(nobody))
+    return codes
+
+
+def ranks_of(column: "pd.Series") -> Array:
+    """Return how late each row is, from 0: equal values rank alike, rows without one first.
+
+    Numbers are ordered as numbers; where any value is none, all are ordered as texts, as dates such
+    as 2024-05-17 may be.
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    as_numbers = numbers.notna().eq(column.notna()).all()
+    values = numbers if as_numbers else column.astype(object).map(str, na_action="ignore")
+    codes, _ = pd.factorize(values, sort=True)
+    return np.asarray(codes, dtype=np.float64)

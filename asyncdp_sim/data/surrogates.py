@@ -5,20 +5,19 @@ Owners differ as far as slopes of public rows show beyond chance.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.rows import Encoded, Rows
+from asyncdp_sim.data.tables.rows import Encoded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +46,7 @@ class PublicKnowledge:
 
     features: Array
     targets: Array
-    like: Rows
+    like: Ints
     sizes: tuple[int, ...]
     names: tuple[str, ...]
     others: int
@@ -71,7 +70,7 @@ class PublicTable:
     rows: Encoded
     projection: Projection
 
-    def dataset(self, rows: Sequence[Rows]) -> Dataset:
+    def dataset(self, rows: Sequence[Ints]) -> Dataset:
         """Return public rows as owners' records.
 
         Parameters
@@ -93,25 +92,6 @@ class PublicTable:
             table=self.rows,
             projection=self.projection,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class StandInRows:
-    """Rows in place of private ones.
-
-    Attributes
-    ----------
-    owners : list of (array, array)
-        Features (n_i, p) and targets (n_i,) of each owner.
-    others : (array, array)
-        Of the rows of no owner that is known.
-    doubts : tuple of str
-        What they leave out, so that a forecast may be further off than its ± says.
-    """
-
-    owners: list[tuple[Array, Array]]
-    others: tuple[Array, Array]
-    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,35 +150,20 @@ def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
     return Apart(variance, half, np.sqrt(variance / (variance + noise)))
 
 
-THE_LAST = (
-    "the last rows of the table: if it is sorted (by time, by class), owners' rows have "
-    "other times or classes{}; rows drawn at random into a separate file (data.public_path) "
-    "would be of all"
-)
-"""What may be off where public rows are a table's last ones."""
-
-
 @dataclass(frozen=True, eq=False)
-class Unlikeness:
-    """The distances between owners, by the public rows.
+class Unlikeness(Apart):
+    """The distances between owners, by the public rows: τ² over f(θ*) of the least squares f.
 
     Attributes
     ----------
-    variance, half_width : float
-        τ²/f(θ*) of the least squares f, and of about its 95 % interval.
-    shares : array (N,)
-        λ_i, 0 where no public row is like owner i's.
-    seen : array of bool (N,)
-        Whether a public row is like owner i's.
+    seen : array of int
+        Owners, from 0, whom public rows are like; the shares of the others are 0.
     """
 
-    variance: float
-    half_width: float
-    shares: Array
-    seen: Rows
+    seen: Ints
 
 
-def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Rows:
+def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Ints:
     """Return which public rows are used: all, or in a redraw a random half of them."""
     rows = np.arange(len(known.targets))
     if redrawn == 0:
@@ -221,11 +186,15 @@ def require_targets(known: PublicKnowledge) -> None:
     problem = f"{len(known.targets)}, all with one target"
     rule = "allowed are public rows with at least two targets"
     if known.last:
-        rule += f": these are {THE_LAST.format('')}"
+        rule += (
+            ": these are the last rows of the table: if it is sorted (by time, by class), owners' "
+            "rows have other times or classes; rows drawn at random into a separate file "
+            "(data.public_path) would be of all"
+        )
     raise DataError([Fault("data.public_records", problem, rule)])
 
 
-def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlikeness:
+def unlike(features: Array, targets: Array, like: Ints, n_owners: int) -> Unlikeness:
     """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
 
     Parameters
@@ -260,49 +229,6 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     return Unlikeness(distances.variance * scale, distances.half_width * scale, shares, seen)
 
 
-def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
-    """Return the assumed heterogeneity of owners, and the reason, in words."""
-    if len(known.sizes) == 0:  # a split by the target, whose words are its own
-        return ()
-    if len(found.seen) < 2:
-        return (
-            "owners are assumed to be alike, because no public data show their differences; the ± "
-            "does not include differences between owners",
-        )
-    basis = (
-        "the public rows of each owner"
-        if len(known.names) > 0
-        else "blocks of the public file, assumed to be in the table's order"
-    )
-    doubts = [
-        f"differences between owners are estimated from {basis}: τ² = "
-        f"{found.variance:.3g} ± {found.half_width:.2g}"
-    ]
-    if len(known.names) == 0:
-        doubts.append(
-            "if the public file is in another order than the table, differences between owners are "
-            "left out, and the ± does not include them"
-        )
-    without = len(known.sizes) - len(found.seen)
-    if without > 0:
-        doubts.append(f"{without} owners without a public row are modelled by all public rows")
-    return tuple(doubts)
-
-
-def last(known: PublicKnowledge) -> tuple[str, ...]:
-    """Say what the last rows of a table may be, and what they are for all to see."""
-    doubts = []
-    values = np.unique(known.targets[~np.isnan(known.targets)])
-    if len(values) == 1:
-        doubts.append(
-            f"the {number(len(known.targets))} public rows have only one target value: they do not "
-            "show other values, and ψ and errors are those of rows with this value"
-        )
-    if known.last:
-        doubts.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
-    return tuple(doubts)
-
-
 class PublicRows(Variant):
     """Every substitute row is drawn from the public rows, with replacement.
 
@@ -318,14 +244,13 @@ class PublicRows(Variant):
     differ from an owner's private rows.
     """
 
-    words: ClassVar[str] = "rows drawn from the table's public ones"
-    uncertain: ClassVar[str] = "random halves of the public rows"
-
     kind: Literal["public-rows"] = "public-rows"
     redrawn: Annotated[int, Field(ge=0)] = 0
 
-    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
-        """Return rows in place of private ones; each redraw has generators of its own.
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> list[tuple[Array, Array]]:
+        """Return features (n_i, p) and targets (n_i,) in place of each owner's.
+
+        The last ones are those of rows of no known owner. Each redraw has generators of its own.
 
         Raises
         ------
@@ -337,25 +262,21 @@ class PublicRows(Variant):
         rows = half(known, self.redrawn, streams)
         like = known.like[rows]
         unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
-        owners = []
+        drawn = []
         for i, size in enumerate(known.sizes):
             generator = streams.generator("data", "owner", i + 1, "stand-in", *again)
             places = generator.integers(len(rows), size=size)
             own, share = np.flatnonzero(like == i), generator.random(size) < unlikeness.shares[i]
             if len(own) > 0:
                 places = np.where(share, own[generator.integers(len(own), size=size)], places)
-            owners.append(_taken(known, rows[places]))
+            drawn.append(rows[places])
         generator = streams.generator("data", "stand-in", "others", *again)
-        other_rows = _taken(known, rows[generator.integers(len(rows), size=known.others)])
-        return StandInRows(owners, other_rows, (*alike(known, unlikeness), *last(known)))
+        drawn.append(rows[generator.integers(len(rows), size=known.others)])
+        return [(known.features[places], known.targets[places]) for places in drawn]
 
 
 StandIn = Annotated[PublicRows, FAMILY_BY_NAME]
 """Every kind of substitute rows; a new one is added here."""
-
-
-def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:
-    return known.features[rows], known.targets[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,8 +314,8 @@ def replaced(
     ground: Ground,
     asked: TableToSplit,
     streams: Streams | Scope,
-) -> tuple[Encoded, tuple[str, ...]]:
-    """Return a table of features, public rows last, and what the stand-in leaves out.
+) -> Encoded:
+    """Return a table of features, public rows last, with substitutes for the private ones.
 
     Parameters
     ----------
@@ -406,22 +327,21 @@ def replaced(
         How rows are given to owners; not used where a row's target has a say in that.
     streams : Streams or Scope
     """
-    public, first = ground.public, ground.first
+    first = ground.first
     knowledge, rows = publicly_known(split, ground, asked)
     features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
-    drawn = stand_in.drawn(knowledge, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
-    left = np.ones(first, dtype=bool)
-    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
-        x[places], y[places], left[places] = each_x, each_y, False
-    x[:first][left], y[:first][left] = drawn.others
     x[first:], y[first:] = features, targets
-    return replace(public, matrix=x, target=y), drawn.doubts
+    others = np.setdiff1d(np.arange(first), np.concatenate([np.arange(0), *rows]))
+    drawn = stand_in.drawn(knowledge, streams)
+    for places, (own_x, own_y) in zip([*rows, others], drawn, strict=True):
+        x[places], y[places] = own_x, own_y
+    return replace(ground.public, matrix=x, target=y)
 
 
 def publicly_known(
     split: SplitKind, ground: Ground, asked: TableToSplit
-) -> tuple[PublicKnowledge, list[Rows]]:
+) -> tuple[PublicKnowledge, list[Ints]]:
     """Return what is public about a table, and which of its private rows are whose."""
     public, projection, first = ground.public, ground.projection, ground.first
     features, targets = projection.features(public.matrix), projection.targets(public.target)

@@ -1,6 +1,7 @@
 """Profile of a table: public rows, the header, and the number of records of each owner."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +18,11 @@ from asyncdp_sim.data.column_profile import (
     lost_digits,
     target_looked_at,
 )
-from asyncdp_sim.data.splits import name_of
+from asyncdp_sim.data.splits import name_of, trained_on
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.encodings import Drop, Encoding
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
-from asyncdp_sim.data.tables.held_out import trained_on
 from asyncdp_sim.data.tables.quantities import texts_of
 from asyncdp_sim.data.tables.read import (
     found_form,
@@ -158,15 +158,14 @@ class TableLook:
         lines += [*self.form.doubts(), *self._sums()]
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
-            return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
-                    "is public; add --public M or --public FILE"]  # fmt: skip
+            types = "types: unknown, because no row is public; add --public M or --public FILE"
+            return [*lines, f"columns: {names}", *self._owned(), types]
         head = ("column", "type", "missing", "distinct", "becomes", "smallest", "median", "largest")
         rows = [(shorten(c.name, _WIDEST), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind,
                  *(c.span or ("", "", "")))
                 for c in self.columns]  # fmt: skip
-        lines += aligned([head, *rows])
-        lines += self._dropped()
+        lines += [*aligned([head, *rows]), *self._dropped()]
         lines += [f"{c.name}: {remark}" for c in self.columns for remark in c.suspicious]
         if details:
             usual = [(shorten(c.name, _WIDEST), *(c.usual or ("", "")), "; ".join(c.details))
@@ -174,22 +173,33 @@ class TableLook:
             lines += aligned([("column", "most frequent value", "share", "remark"), *usual])
         return [*lines, *self._owned()]
 
-    def _dropped(self) -> list[str]:
-        """Return in one line how many columns make no feature, and why."""
-        whys = [c.dropped for c in self.columns if c.dropped != "" and c.name != self.target]
-        if len(whys) == 0:
-            return []
-        parts = [
-            f"{whys.count(why)} {words[whys.count(why) > 1]}"
-            for why, words in DROPPED.items()
-            if why in whys
-        ]
+    def _dropped(self) -> Iterator[str]:
+        """Yield how many columns make no feature, and why."""
+        whys = Counter(c.dropped for c in self.columns if c.dropped != "" and c.name != self.target)
+        parts = [f"{n} {DROPPED[why][n > 1]}" for why in DROPPED if (n := whys[why]) > 0]
         features = len(self.columns) - (self.target is not None)
-        return [f"{len(whys)} of {features} columns dropped: {', '.join(parts)}"]
+        if len(parts) > 0:
+            yield f"{whys.total()} of {features} columns dropped: {', '.join(parts)}"
 
-    def _owned(self) -> list[str]:
-        if len(self.owners) == 0:
-            return self._without_owner()
+    def _owned(self) -> Iterator[str]:
+        """Yield the owners, their records, and what is odd about them."""
+        if len(self.owners) > 0:
+            yield from self._records()
+        if self.unowned > 0 and self.public > 0:
+            yield (
+                f"rows without an owner: {self.unowned} private rows, which no model is trained on"
+            )
+        if len(self.owners) > 0:
+            yield from self._no_owners()
+            few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
+            if len(few) > 0:
+                fewer = f"{len(few)} with fewer than {self.least} records"
+                yield f"owners too small for the proposal ({fewer}): {some_of(few, 5)}"
+            yield from self._swallowed()
+            yield from self._alike()
+
+    def _records(self) -> Iterator[str]:
+        """Yield how many records owners have, and how a proposal splits them."""
         sizes = sorted(self.owners.values())
         least, most = (f(self.owners, key=self.owners.__getitem__) for f in (min, max))
         records = f"{number(sizes[0])} records each"
@@ -197,26 +207,23 @@ class TableLook:
             middle = number(float(np.median(sizes)))
             span = f"{number(sizes[0])} records ({least}) to {number(sizes[-1])} ({most})"
             records = f"{span}, median {middle}"
-        return [
-            f"owners: {len(sizes)} by {self.owner}, {records}",
-            *self._held_out([n for n in sizes if n >= self.least]),
-            *self._without_owner(),
-            *self._no_owners(),
-            *self._small(),
-            *self._swallowed(),
-            *self._alike(),
-        ]
+        yield f"owners: {len(sizes)} by {self.owner}, {records}"
+        enough = [n for n in sizes if n >= self.least]
+        if self.public > 0 and len(enough) > 0:
+            left = trained_on(HELD_OUT, enough)
+            held = [n - m for n, m in zip(enough, left, strict=True)]
+            yield (
+                f"records of each owner: {extent(left)} trained on, {extent(held)} held out "
+                f"(held_out = {HELD_OUT})"
+            )
 
-    def _sums(self) -> list[str]:
-        """Return which rows may be sums or notes, and the command that leaves them out."""
-        if len(self.sums) == 0:
-            return []
-        rows = some_of([f"row {place + 1} ({text!r})" for text, place in self.sums], 3)
-        places = [place for _, place in self.sums]
-        return [
-            f"rows that may be sums or notes, and no records: {rows}",
-            f"to leave them out: {self._rewritten(f't = t.drop({places})', 'rows')}",
-        ]
+    def _sums(self) -> Iterator[str]:
+        """Yield which rows may be sums or notes, and the command that leaves them out."""
+        if len(self.sums) > 0:
+            rows = some_of([f"row {place + 1} ({text!r})" for text, place in self.sums], 3)
+            places = [place for _, place in self.sums]
+            yield f"rows that may be sums or notes, and no records: {rows}"
+            yield f"to leave them out: {self._rewritten(f't = t.drop({places})', 'rows')}"
 
     def _rewritten(self, change: str, name: str) -> str:
         """Return the command that writes the table with a change."""
@@ -227,43 +234,14 @@ class TableLook:
             f"{change}; t.to_{read}('{name}.{read}', index=False)\""
         )
 
-    def _no_owners(self) -> list[str]:
-        """Return which owners may be rows of sums, or a header, or names with lost digits."""
-        lines = []
+    def _no_owners(self) -> Iterator[str]:
+        """Yield which owners may be rows of sums, or a header, or names with lost digits."""
         odd = [f"{name} ({n})" for name, n in self.owners.items()
                if SUMS.fullmatch(name.strip()) or name == self.owner]  # fmt: skip
         if len(odd) > 0:
-            lines.append(
-                f"owners that may be sums or a header: {', '.join(odd)}; delete their rows"
-            )
+            yield f"owners that may be sums or a header: {', '.join(odd)}; delete their rows"
         if lost_digits(self.owners):
-            lines.append(
-                "owners' names as 1.23E+11 lost digits in a spreadsheet; export them as text"
-            )
-        return lines
-
-    def _held_out(self, sizes: list[int]) -> list[str]:
-        """Return how many records of an owner are trained on, as a proposal splits them."""
-        if self.public == 0 or len(sizes) == 0:
-            return []
-        left = trained_on(HELD_OUT, sizes)
-        held = [n - m for n, m in zip(sizes, left, strict=True)]
-        return [
-            f"records of each owner: {extent(left)} trained on, {extent(held)} held out "
-            f"(held_out = {HELD_OUT})"
-        ]
-
-    def _without_owner(self) -> list[str]:
-        """Return how many private rows have no owner."""
-        if self.unowned == 0 or self.public == 0:
-            return []
-        return [f"rows without an owner: {self.unowned} private rows, which no model is trained on"]
-
-    def _small(self) -> list[str]:
-        """Return which owners have so few records that a proposal leaves them out."""
-        few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
-        words = f"too small for the proposal ({len(few)} with fewer than {self.least} records)"
-        return [f"owners {words}: {some_of(few, 5)}"] if len(few) > 0 else []
+            yield "owners' names as 1.23E+11 lost digits in a spreadsheet; export them as text"
 
     def _swallowed(self) -> Iterator[str]:
         """Yield which owners lose most of their records to the public rows."""
@@ -280,20 +258,17 @@ class TableLook:
                 "--public-seed 1"
             )
 
-    def _alike(self) -> list[str]:
-        """Return which owners' names differ in capitals and spaces alone, and what merges them."""
+    def _alike(self) -> Iterator[str]:
+        """Yield which owners' names differ in capitals and spaces alone, and what merges them."""
         places: dict[str, list[str]] = {}
         for name in sorted({*self.owners, *self.public_of}):
             places.setdefault("".join(name.split()).casefold(), []).append(name)
         alike = [names for names in places.values() if len(names) > 1]
-        if len(alike) == 0:
-            return []
-        examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
-        merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
-        return [
-            f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}",
-            f"to merge them: {self._rewritten(merged, 'merged')}",
-        ]
+        if len(alike) > 0:
+            examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
+            merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
+            yield f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}"
+            yield f"to merge them: {self._rewritten(merged, 'merged')}"
 
 
 def likely(names: Sequence[str], words: str) -> str | None:
@@ -389,6 +364,8 @@ def look(
         return (target_looked_at if name == target else looked_at)(seen[name], name, beside)
 
     columns = tuple(looked(name) for name in map(str, seen.columns))
+    public_of = _owners(frame.tail(public if public_path is None else 0), owner)
+    public_of.pop(name_of(""), None)  # public rows need no owner
     return TableLook(
         path=path,
         public_path=public_path,
@@ -399,13 +376,7 @@ def look(
         owner=owner,
         columns=columns,
         owners=_owners(frame.head(len(frame) - public), owner),
-        public_of={
-            name: count
-            for name, count in _owners(
-                frame.tail(public if public_path is None else 0), owner
-            ).items()
-            if name != name_of("")  # public rows need no owner
-        },
+        public_of=public_of,
         unowned=0 if owner is None else int(frame[owner].head(len(frame) - public).isna().sum()),
         missing=tuple(missing),
         public_seed=public_seed,
@@ -492,11 +463,8 @@ def _require(
     ]
     if target is not None and target == owner:
         faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
-    if (
-        target is not None
-        and target in given
-        and (given[target].makes_nothing or not given[target].single)
-    ):
+    encoding = given.get(target or "")
+    if encoding is not None and (encoding.makes_nothing or not encoding.single):
         rule = "allowed for the target is an encoding with one number per cell"
         faults.append(Fault("--column or --drop", f"{target!r}", rule))
     if public >= len(frame):

@@ -406,8 +406,8 @@ class Forecast:
         How many runs were simulated.
     data : str
         Data that they learned from.
-    not_for_release : bool
-        Whether private records were read.
+    release : bool
+        Whether it may be published: no private record was read.
     timing : str, optional
         Information on records that timing reveals and no ε accounts for: no finite ε holds then.
     unsound : str, optional
@@ -449,7 +449,7 @@ class Forecast:
     gains: GainForecast | None
     method: str
     data: str
-    not_for_release: bool
+    release: bool
     timing: str | None = None
     unsound: str | None = None
     against: str | None = None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, inf, isfinite, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -91,6 +91,10 @@ class Estimate:
         """The upper end of the interval."""
         return self.value + self.half_width if isfinite(self.value) else self.value
 
+    def content(self) -> dict[str, float]:
+        """Return the value, as ``gain``, and the ends of its interval."""
+        return {"gain": self.value, "low": self.low, "high": self.high}
+
 
 def verdict_of(gain: Estimate, material: float, *, better_than_guessing: bool) -> Verdict:
     """Return the verdict on a gain.
@@ -174,6 +178,24 @@ class Gain:
         """In how many runs it gains anything."""
         return int(np.count_nonzero(self.by_run > ROUNDING * self.own))
 
+    def content(self) -> dict[str, Any]:
+        """Return what tables, manifests and JSON say of an owner's gain, by its name there."""
+        joint = self.joint_gain
+        return {
+            "records": self.records,
+            "own": self.own,
+            "own_best": self.own_best,
+            "joint": self.joint,
+            "adapted": self.adapted,
+            "guessing": self.guessing,
+            **self.gain.content(),
+            "joint_gain": joint.value,
+            "joint_gain_low": joint.low,
+            "joint_gain_high": joint.high,
+            "verdict": str(self.verdict),
+            "rows_to_decide": self.rows_to_decide,
+        }
+
     @property
     def rows_to_decide(self) -> int | None:
         """With how many rows to train on another verdict than "undecided" would be expected.
@@ -211,6 +233,11 @@ class Consortium:
     verdict: Verdict
     verdict_by_records: Verdict
     owners: int
+
+    def content(self) -> dict[str, Any]:
+        """Return what manifests and JSON say of a mean gain, by its name there."""
+        by_records = self.by_records.content() | {"verdict": str(self.verdict_by_records)}
+        return {**self.gain.content(), "by_records": by_records, "verdict": str(self.verdict)}
 
 
 def consortium(gains: Sequence[Gain]) -> Consortium | None:

@@ -50,13 +50,20 @@ class JointSeries(Series):
 
         Between two swept ε the logarithm of ψ is interpolated over the logarithm of ε.
         """
-        psi = np.log(self.psi[0])
-        return np.array([_crossing(np.log(self.at), psi, own) for own in np.log(self.alone)])
+        return self._from(self.psi[0])
 
     @property
-    def half(self) -> float:
-        """The ε from which on the joint model fits better than half of the own models."""
-        return float(np.median(self.break_even))
+    def half(self) -> tuple[float, float, float]:
+        """The ε from which on the joint model fits better than half of the own models.
+
+        With the ends that those of the intervals of mean ψ give.
+        """
+        value, low, high = (float(np.median(self._from(psi))) for psi in self.psi)
+        return value, low, high
+
+    def _from(self, psi: Array) -> Array:
+        at, psi = np.log(self.at), np.log(np.maximum(psi, np.finfo(float).tiny))
+        return np.array([_crossing(at, psi, own) for own in np.log(self.alone)])
 
     @property
     def legend(self) -> str:
@@ -119,25 +126,33 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
     for line, look in zip(found, looks(len(found), markersize=4.5, linewidth=1.4), strict=True):
         if label(line.results).private is not True:
             look |= {"linestyle": "--", "markerfacecolor": "white"}
-        name = line.legend if len(found) > 1 else "joint model: mean and 95 % interval"
+        name = line.legend if len(found) > 1 else "joint model, mean and 95 % interval"
         marks.append(measured(line.at, line.psi, name=name, **look))
-        if own is not None and line.at[0] < line.half < np.inf:
+        if own is not None and line.at[0] < line.half[0] < np.inf:
             tone = {"color": look["color"]} if len(found) > 1 else {}
-            gained.append(Layer("upright", line.half, look=half | tone))
+            gained.append(Layer("upright", line.half[0], look=half | tone))
     if own is not None:
-        named = "own models: one line per owner, without noise"
+        named = "own models without noise, one line each"
         thin = OWN | {"zorder": 0, "linewidth": 0.4 if len(own) > FEW_LINES else 0.8}
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "from this $\\epsilon$ on, better than half of the own models"
+        on = "joint model better than half of these"
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
     side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)
     title = best_fit(rows)
-    panel = Panel(marks, across, side)
-    return Declaration([panel], (7.2, 3.9), title)
+    if own is not None and len(found) == 1:
+        title += from_half(*found[0].half)
+    return Declaration([Panel(marks, across, side)], (7.2, 3.9), title)
+
+
+def from_half(half: float, low: float, high: float) -> str:
+    """Return from which ε on a joint model fits better than half of the own models."""
+    if half == np.inf:
+        return "; at no ε shown, of half of them"
+    return f"; from ε = {number(half)} ({number(low)} to {number(high)}) on, of half of them"
 
 
 def best_fit(rows: Sequence[Columns]) -> str:
@@ -196,7 +211,7 @@ def decision(found: list[JointSeries]) -> str:
     """Return how many own models the joint one fits better than, and from which ε on half."""
     if len(found) > 1:
         places = [
-            "at no ε shown" if line.half == np.inf else f"from ε = {line.half:.2g} on"
+            "at no ε shown" if line.half[0] == np.inf else f"from ε = {line.half[0]:.2g} on"
             for line in found
         ]
         return " ".join(
@@ -209,9 +224,9 @@ def decision(found: list[JointSeries]) -> str:
         f"At ε = {number(joint.at[0])}, the joint model fits all records better than the own model "
         f"of {low} of {len(joint.alone)} owners; at ε = {number(joint.at[-1])}, of {high}."
     )
-    if joint.half == np.inf:
+    if joint.half[0] == np.inf:
         return f"{counts} At no ε shown does it fit better than half of them."
-    return f"{counts} From ε = {joint.half:.2g} on it fits better than half of them."
+    return f"{counts} From ε = {joint.half[0]:.2g} on it fits better than half of them."
 
 
 def decisions(opened: Result | Sweep) -> tuple[str, ...]:

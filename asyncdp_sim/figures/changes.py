@@ -13,7 +13,7 @@ from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
 from asyncdp_sim.figures.style import MOST as DIVERGED
 from asyncdp_sim.figures.sweep_figure import FIGURES, Series, SweepFigure, ends, is_number, least
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.labels import axis
+from asyncdp_sim.scenario.paths import axis
 
 PSI = "psi_final_median"
 MEDIAN = "median ψ at the end"

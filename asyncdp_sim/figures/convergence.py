@@ -17,7 +17,7 @@ from asyncdp_sim.figures.picture import Picture, captions_page, label, row_label
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
-from asyncdp_sim.scenario.labels import words
+from asyncdp_sim.scenario.paths import words
 
 INSTANTS = 400
 DIVERGED = 1e200

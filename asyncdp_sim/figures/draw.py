@@ -52,7 +52,10 @@ IN_CLONE = (
     "owner-learner-collude", "privacy-over-distance", "steps-against-staleness", "whom-to-ask",
     "wifi-contention",
 )  # fmt: skip
-"""Entries whose picture stands in ``analysis.studies``, which is not installed."""
+"""Entries whose picture stands in ``analysis.studies``, which is not installed.
+
+``python -m tests.regenerate`` writes them.
+"""
 
 
 def pictures(

@@ -435,11 +435,11 @@ def lettered(text: str) -> str:
 
 def wrapped(text: str, width: int, most: int = 2) -> str:
     """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
-    text = lettered(text)
+    text = lettered(text).replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0")
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width)]
     if len(lines) > most:
         lines = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
-    return "\n".join(lines)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def legend_lines(names: Sequence[str], columns: int) -> int:

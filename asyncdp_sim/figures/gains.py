@@ -90,7 +90,7 @@ def _people(owners: Participants, records: Array) -> Side:
 
 OWNERS = "forecast-owners"
 """Name of the picture of a forecast's owners."""
-KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "not_for_release")
+KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
 OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
 OF_BUDGETS = {"epsilon", "factor", "decision", "consortium", "owners"}
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
@@ -109,6 +109,8 @@ def read(file: Path) -> dict[str, Any]:
         read = from_json(file_bytes(file))
         if isinstance(read, dict) and "moments" in read:  # of an older version
             read["data"] = read["moments"]
+        if isinstance(read, dict) and "not_for_release" in read:  # of an older version
+            read["release"] = read["not_for_release"] is False
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
@@ -153,8 +155,8 @@ def beside_decision(found: Mapping[str, Any]) -> Picture | None:
 def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     """Draw the gain of the average owner, or of the one that asks, at each ε that was tried.
 
-    None where fewer than two were, or where that gain is not known. A line is at the ``epsilon``
-    that a view of the forecast has.
+    None where fewer than two were, or where that gain is not known. Lines are at the break-even ε,
+    where there is one, and at the ``epsilon`` that a view of the forecast has.
     """
     tried = found.get("budgets", [])
     asks = found.get("reads") == "owner"
@@ -169,10 +171,19 @@ def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
         broad = {"color": BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
         marks.append(Layer("upright", found["epsilon"], look=broad))
         marks.append(Layer("line", name="$\\epsilon$ chosen above", look=broad))
+    level = found.get("break_even")  # absent of older versions
+    if level is not None:
+        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        marks.append(Layer("upright", level["value"], look=dashed))
+        marks.append(Layer("line", name="break-even $\\epsilon$", look=dashed))
     who = "this owner" if asks else "the average owner"
     across = Side("$\\epsilon$ of the median owner", log=True, ticks=epsilon.tolist())
     panel = Panel(marks, across, _upward(found))
-    said = Declaration([panel], title=_from_epsilon(epsilon, verdicts, who))
+    title = _from_epsilon(epsilon, verdicts, who)
+    if level is not None:  # word by word as on the screen
+        title = found["decision"]["break_even"]
+        title = f"{title[0].upper()}{title[1:]}"
+    said = Declaration([panel], title=title)
     caption = (
         f"Gain of {who} by joining at each ε that was tried, with 95 % intervals; all owners' ε "
         f"are scaled alike ({found['data']})."
@@ -263,10 +274,8 @@ def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
 
 def _label(found: Mapping[str, Any]) -> Label:
     """Return the label of a forecast, which is about the data that it read."""
-    private = bool(found["not_for_release"])
-    text = "Forecast, not a run. No private record was read."
-    if private:
-        text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
-    return Label(
-        text, not private, inf if private else 0.0, None if private else 0.0, True, private
-    )
+    if found["release"] is True:
+        text = "Forecast, not a run. No private record was read."
+        return Label(text, True, 0.0, 0.0, timing_accounted=True, release=True)
+    text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
+    return Label(text, False, inf, None, timing_accounted=True, release=False)

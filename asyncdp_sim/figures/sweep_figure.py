@@ -13,7 +13,7 @@ from asyncdp_sim.figures.drawer import Declaration, reaches_zero
 from asyncdp_sim.figures.picture import Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.scenario.labels import words
+from asyncdp_sim.scenario.paths import words
 from asyncdp_sim.theory.formulas import binomial_quantile, t_quantile
 
 LEVEL = 0.95

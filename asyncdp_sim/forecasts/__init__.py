@@ -108,7 +108,7 @@ def forecast(
         gains=found,
         method=f"{len(runs.final)} simulated runs",
         data=known.words,
-        not_for_release=known.private or whose is not None,
+        release=not known.private and whose is None,
         timing=scenario.timing_unaccounted,
         unsound="; ".join(unsound) or None,
         against=None if observer is None else observer.describe(),

@@ -23,8 +23,8 @@ from asyncdp_sim.core.progress import counted
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.data.splits import trained_on
 from asyncdp_sim.data.surrogates import PublicTable
-from asyncdp_sim.data.tables.held_out import trained_on
 from asyncdp_sim.decision import (
     CrossValidation,
     FreshRows,
@@ -102,7 +102,7 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
             return replace(found, remaining=_if_others_left(known, options, found, divided))
         # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
         # substitutes stand in, and single owners are not reported.
-        if scenario.data.uncertain is not None:
+        if scenario.data.draws_again:
             layout = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*layout)
             if table is not None:
@@ -292,7 +292,7 @@ def _joint_models(
 def _with_all_rows(known: Population) -> Population:
     """Return a population whose held-out rows are the owners' again; folds take their place."""
     scenario = known.scenario
-    if not scenario.data.holds_out:
+    if scenario.data.held_out == 0:
         return known
     data = scenario.data.model_copy(update={"held_out": 0.0})
     scenario = scenario.model_copy(update={"data": data})

@@ -1,10 +1,9 @@
 """The owners of a network: their streams, durations, processors and links, and notes on them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
@@ -13,18 +12,13 @@ from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.kind import Backoff, Fate, Medium, Port
-from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
-from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.owner import MESSAGES, DeliveryPolicy, Durations, Link, Owner, SureLink
+from asyncdp_sim.network.spec import Laws, Network
 from asyncdp_sim.network.sums import Trips
 from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.vocabulary import State
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.owner import Link
-
 
 SENT = ("request", "answer")
 """Messages that owners send; they receive the others."""
@@ -52,7 +46,7 @@ class OccupationNotes:
     def watch(self, owner: Owner) -> None:
         """Take notes on an owner's work and messages."""
         if owner.processor is not None:
-            owner.processor = _NotedProcessor(self, owner)
+            owner.processor = _NotedProcessor(self.kernel, self._spells, owner.number)
         elif owner.compute is not None:
             owner.compute = self._working(owner.number, owner.compute)
         if owner.query is not None:
@@ -68,18 +62,18 @@ class OccupationNotes:
         def transmit(
             ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
         ) -> Waiting[Fate]:
-            spell = self.begin(owner, State.listening)
+            spell = self._spells.begin(owner, State.listening)
 
             def begins() -> bool:
                 nonlocal spell
                 sends = begun()
                 if sends:
-                    self.end(spell)
-                    spell = self.begin(owner, State.sending)
+                    self._spells.end(spell)
+                    spell = self._spells.begin(owner, State.sending)
                 return sends
 
             fate = yield from port(ticks, begins, deferred)
-            self.end(spell)
+            self._spells.end(spell)
             return fate
 
         return transmit
@@ -91,7 +85,7 @@ class OccupationNotes:
 
         def wait(attempts: int) -> int:
             ticks = waits(attempts)
-            self.spell(owner, State.listening, self.tick, ticks)
+            self._spells.note(owner, State.listening, self.kernel.tick, ticks)
             return ticks
 
         return wait
@@ -108,9 +102,9 @@ class OccupationNotes:
         back += 0 if self._rate(owner) is None else self.airtime(owner, opening, trip)
         there_ticks = trip - back
         heard = self.airtime(owner, asking, there_ticks)
-        self.spell(owner, State.receiving, self.tick + there_ticks - heard, heard)
-        self.spell(
-            owner, State.sending, self.tick + there_ticks, self.airtime(owner, opening, back)
+        self._spells.note(owner, State.receiving, self.kernel.tick + there_ticks - heard, heard)
+        self._spells.note(
+            owner, State.sending, self.kernel.tick + there_ticks, self.airtime(owner, opening, back)
         )
         self._spells.openings[owner] += 1
 
@@ -126,23 +120,6 @@ class OccupationNotes:
         rate = self._network.latency.rate_bytes
         return None if rate is None else own(rate, owner - 1)
 
-    def spell(self, owner: int, state: State, start: int, ticks: int) -> None:
-        """Note a spell that lasts so long."""
-        self._spells.note(owner, state, start, start + ticks)
-
-    def begin(self, owner: int, state: State) -> int:
-        """Note that a spell begins now; return its number."""
-        return self._spells.begin(owner, state, self.tick)
-
-    def end(self, spell: int) -> None:
-        """Note that a spell ends now."""
-        self._spells.end(spell, self.tick)
-
-    @property
-    def tick(self) -> int:
-        """The current tick."""
-        return self.kernel.tick
-
     def _over_channel(self, name: str) -> bool:
         """Return whether a message is sent over a shared channel, whose latency is way alone."""
         shared = self._network.channel.contended
@@ -151,7 +128,7 @@ class OccupationNotes:
 
     def _working(self, owner: int, durations: Iterator[int]) -> Iterator[int]:
         for ticks in durations:
-            self.spell(owner, State.computing, self.tick, ticks)
+            self._spells.note(owner, State.computing, self.kernel.tick, ticks)
             yield ticks
 
     def _travelling(self, owner: int, name: str, durations: Iterator[int]) -> Iterator[int]:
@@ -159,27 +136,27 @@ class OccupationNotes:
         for ticks in durations:
             lasts = self.airtime(owner, size, ticks)
             if mine:
-                self.spell(owner, State.sending, self.tick, lasts)
+                self._spells.note(owner, State.sending, self.kernel.tick, lasts)
             else:
-                self.spell(owner, State.receiving, self.tick + ticks - lasts, lasts)
+                self._spells.note(owner, State.receiving, self.kernel.tick + ticks - lasts, lasts)
             if name == "acknowledgement":
-                self._spells.acknowledged.append((owner, self.tick + ticks))
+                self._spells.acknowledged.append((owner, self.kernel.tick + ticks))
             yield ticks
 
 
 class _NotedProcessor(Processor):
     """A processor whose owner computes while it has any job."""
 
-    def __init__(self, notes: OccupationNotes, owner: Owner) -> None:
-        super().__init__(notes.kernel)
-        self._notes = notes
-        self._owner = owner.number
+    def __init__(self, kernel: Kernel, spells: Spells, owner: int) -> None:
+        super().__init__(kernel)
+        self._spells = spells
+        self._owner = owner
 
     @override
     def work(self, ticks: int) -> Activity:
-        spell = self._notes.begin(self._owner, State.computing)
+        spell = self._spells.begin(self._owner, State.computing)
         yield from super().work(ticks)
-        self._notes.end(spell)
+        self._spells.end(spell)
 
 
 class Builder:
@@ -208,7 +185,7 @@ class Builder:
         streams: Scope,
         *,
         shared: bool = False,
-        notes: "OccupationNotes | None" = None,
+        notes: OccupationNotes | None = None,
     ) -> None:
         self._notes = notes
         self._network = network
@@ -280,8 +257,8 @@ class Builder:
     def _losses_of_trips(self, number: int, mine: Scope) -> Iterator[Iterator[bool]]:
         """Yield which messages of a step are lost, there and back, where any can be."""
         sums = self._network.aggregation
-        for name, field in (("query", "_query"), ("answer", "")):
-            law, source = self._network.channel.packet_loss(field), mine.generator
+        for name in ("query", "answer"):
+            law, source = self._network.channel.packet_loss(name), mine.generator
             lost = law.draws(partial(source, "loss", name), number - 1)
             if lost is not None and sums is not None and sums.absent_at is not None:
                 yield lost
@@ -289,28 +266,16 @@ class Builder:
     def _link(self, owner: Owner) -> Link:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel
 
-        def lost(message: str, field: str) -> Iterator[bool] | None:
-            source = partial(mine.generator, "loss", message)
-            return channel.packet_loss(field).draws(source, owner.number - 1)
-
+        losses = {}
+        for name in MESSAGES:
+            law, source = channel.packet_loss(name), partial(mine.generator, "loss", name)
+            losses[name] = law.draws(source, owner.number - 1)
         port = None if self._medium is None else self._medium.port(owner.number)
         waits = channel.waits(mine, "resend")
         if self._notes is not None:
             port = None if port is None else self._notes.port(owner.number, port)
             waits = self._notes.backoff(owner.number, waits)
-        return Link(
-            owner,
-            self._learner,
-            self.policy,
-            LostMessages(
-                request=lost("request", "_request"),
-                query=lost("query", "_query"),
-                answer=lost("answer", ""),
-                acknowledgement=lost("acknowledgement", "_acknowledgement"),
-            ),
-            port,
-            waits,
-        )
+        return Link(owner, self._learner, self.policy, losses, port, waits)
 
 
 def _stages(network: Network) -> dict[str, tuple[Laws, tuple[int, ...] | None]]:
@@ -343,20 +308,17 @@ def _with_distance(owner: Owner, durations: Durations) -> Iterator[int]:
 
 def policy_of(network: Network) -> DeliveryPolicy:
     """Return how owners of a network deal with losses, absences and delays."""
-    channel = network.channel
-    shared = channel.contended
-    policy = replace(
-        network.protocol.delivery_policy(),
+    protocol, channel, shared = network.protocol, network.channel, network.channel.contended
+    waits, request = protocol.gives_up_after, None if shared is None else shared.request_airtime
+    plain = shared is None and channel.lossless and waits is None and not protocol.vanishes
+    return DeliveryPolicy(
         attempts=1 + channel.retransmissions,
         fresh=channel.resend == "fresh",
-    )
-    if shared is None:
-        in_time = policy.timeout_ticks is None and not policy.vanishes
-        acknowledges = acknowledged(network.latency.acknowledgement)
-        return replace(policy, sure=channel.lossless and in_time and not acknowledges)
-    request = shared.request_airtime
-    return replace(
-        policy,
-        answer_ticks=to_ticks(shared.answer_airtime(network.answer_bytes)),
+        timeout_ticks=None if waits is None else to_ticks(waits),
+        vanishes=protocol.vanishes,
+        locks=protocol.one_on_one,
+        newest_only=protocol.newest_only,
+        answer_ticks=None if network.airtime is None else to_ticks(network.airtime),
         request_ticks=None if request is None else to_ticks(request),
+        sure=plain and not network.latency.acknowledges,
     )

@@ -5,7 +5,6 @@ A clock yields the ticks of one owner, in order. Rates are per time unit.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -30,17 +29,6 @@ from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.laws import Exponential, Gamma, GammaVariation, Source
 
 
-# Owners mostly tick at one rate: a law is checked once, not once for each of them.
-@lru_cache
-def _exponential(rate: float) -> Exponential:
-    return Exponential(mean=1 / rate)
-
-
-@lru_cache
-def _gamma(rate: float, cv: float) -> Gamma:
-    return Gamma(mean=1 / rate, cv=cv)
-
-
 class ClockKind(Variant):
     """An owner's clock."""
 
@@ -61,9 +49,9 @@ class ClockKind(Variant):
     def rates(self, n_owners: int) -> tuple[float, ...] | None:
         """Return the long-run mean number of ticks per time unit, per owner; None without one."""
 
-    @abstractmethod
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, and values that do not fit together."""
+        return []
 
 
 class RatedClock(ClockKind):
@@ -95,7 +83,8 @@ class PoissonClock(RatedClock):
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        return accumulate(_exponential(own(self.rate, owner)).durations(source, block))
+        gap = Exponential.model_construct(mean=1 / own(self.rate, owner))  # of a checked rate
+        return accumulate(gap.durations(source, block))
 
 
 class GammaClock(RatedClock):
@@ -112,7 +101,8 @@ class GammaClock(RatedClock):
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
+        spacing = Gamma.model_construct(mean=1 / own(self.rate, owner), cv=self.cv)
+        return accumulate(spacing.durations(source, block))
 
 
 class DeterministicClock(RatedClock):
@@ -189,10 +179,6 @@ class SaturatedClock(ClockKind):
     @override
     def rates(self, n_owners: int) -> None:
         return
-
-    @override
-    def faults(self, n_owners: int) -> list[Fault]:
-        return []
 
 
 Clock = Annotated[

@@ -98,6 +98,8 @@ class Exchanges:
 
     Attributes
     ----------
+    learning : Learning
+        Trains a model while the network runs, or ignores what it is told.
     event : callable
         Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
     keeps_events : bool
@@ -130,7 +132,7 @@ class Exchanges:
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
-        self._learning = Learning() if learning is None else learning
+        self.learning = Learning() if learning is None else learning
         self.event = recorder.event
         self.keeps_events = recorder.keeps_events
         self.updates = 0
@@ -149,14 +151,14 @@ class Exchanges:
         """Read the model for all owners."""
         self.messages += 1
         self.broadcasts += 1
-        sent = self._learning.broadcast()
+        sent = self.learning.broadcast()
         self.newest = BroadcastQuery(self.messages, self.kernel.tick, self.updates, sent)
         self.event(EventKind.broadcast_sent, 0, self.messages)
         return self.newest
 
     def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
         """Open an owner's exchange on a query that was sent to all."""
-        self._learning.take(owner, message, query.sent)
+        self.learning.take(owner, message, query.sent)
         now = self.kernel.tick
         exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
         return self._opened(exchange)
@@ -168,7 +170,7 @@ class Exchanges:
         now = self.kernel.tick
         read = (former.read_tick, former.read_k, former.peer)
         exchange = Exchange(self.messages, former.owner, now, *read)
-        self._learning.again(exchange.message, former.message)
+        self.learning.again(exchange.message, former.message)
         return self._opened(exchange)
 
     def _opened(self, exchange: Exchange) -> Exchange:
@@ -212,7 +214,7 @@ class Exchanges:
         if exchange.transmissions == 0:
             exchange.release_tick = end_tick
         self.recorder.exchange(exchange, end_tick, end_k)
-        self._learning.forget(exchange.message)
+        self.learning.forget(exchange.message)
 
     def until_idle(self) -> Signal:
         """Return the signal that no exchange is open any more."""

@@ -22,7 +22,6 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.theory.formulas import convergence as gossip_spectrum
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,10 +50,6 @@ class GraphKind(CachedSpec, Variant):
             pairs = {(min(pair), max(pair)) for pair in self.links(n_owners)}
             self._edges[n_owners] = tuple(sorted(pairs))
         return self._edges[n_owners]
-
-    def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
-        """Return λ_2(E W) of gossip whose edges wake alike, where it has a closed form."""
-        return None
 
     def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
@@ -147,12 +142,6 @@ class EdgeFile(FromFile, GraphKind):
         return (edge for edge, _ in edges)
 
     @override
-    def content_digest(self) -> str:
-        if self._content.sha256 is None:
-            raise SpecError(self._content.wrong)
-        return self._content.sha256
-
-    @override
     def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
         edges, wrong = self._edges_of_file
@@ -170,13 +159,14 @@ class EdgeFile(FromFile, GraphKind):
         return shortened(faults, Path(self.path).name)
 
     @cached_property
+    @override
     def _content(self) -> LinkFile:
         return links_of(self.path, COLUMNS, "graph.path", KINDS)
 
     @cached_property
     def _edges_of_file(self) -> tuple[list[tuple[Edge, str]], list[Fault]]:
         """Edges with where they stand, and faults."""
-        edges, wrong = [], list(self._content.wrong)
+        edges, wrong = [], [fault for _, fault in self._content.wrong]
         for a, b, _, place in self._content.edges:
             if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
                 edges.append(((int(a), int(b)), place))
@@ -197,10 +187,6 @@ class StarGraph(GraphKind):
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((LEARNER, owner) for owner in self.nodes(n_owners)[1:])
 
-    @override
-    def second_eigenvalue(self, n_owners: int) -> float:
-        return gossip_spectrum.star(n_owners)
-
 
 class Ring(GraphKind):
     """Every owner has two neighbours: the previous and the next by number, cyclically."""
@@ -212,10 +198,6 @@ class Ring(GraphKind):
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((owner, owner % n_owners + 1) for owner in self.nodes(n_owners))
-
-    @override
-    def second_eigenvalue(self, n_owners: int) -> float:
-        return gossip_spectrum.ring(n_owners)
 
 
 class Complete(GraphKind):
@@ -229,10 +211,6 @@ class Complete(GraphKind):
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         owners = self.nodes(n_owners)
         return ((a, b) for a in owners for b in range(a + 1, n_owners + 1))
-
-    @override
-    def second_eigenvalue(self, n_owners: int) -> float:
-        return gossip_spectrum.complete(n_owners)
 
 
 class GeometricGraph(GraphKind):

@@ -6,8 +6,7 @@ in ticks, drawn in blocks; the size of a block never changes the values.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, repeat
 from math import fsum, log, sqrt
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority
 from asyncdp_sim.core.specification import (
     FAMILY,
     LONGEST,
@@ -28,9 +28,10 @@ from asyncdp_sim.core.specification import (
     Variant,
     trait,
 )
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
 from asyncdp_sim.core.validation import faults_of, show
-from asyncdp_sim.network.table_file import FromFile, by_line, columns_of, digest_of, time_of
+from asyncdp_sim.network.table_file import Columns, FromFile, by_line, columns_of, time_of
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
@@ -51,6 +52,8 @@ class LawKind(Variant):
     """Durations are of a list of values: they may keep step with whatever else is regular."""
     durations_measured: ClassVar[tuple[float, ...] | None] = None
     """Durations of which it draws one with replacement; None of all other laws."""
+    central_moments: ClassVar[tuple[float, float]]
+    """Variance and third central moment."""
     least: ClassVar[float] = 0.0
     """Infimum of the durations."""
     window: ClassVar[float | None] = None
@@ -61,11 +64,6 @@ class LawKind(Variant):
         @property
         def mean(self) -> float:
             """Mean."""
-
-    @property
-    @abstractmethod
-    def central_moments(self) -> tuple[float, float]:
-        """Variance and third central moment."""
 
     @property
     def variance(self) -> float:
@@ -130,10 +128,7 @@ class FixedLaw(LawKind):
     memoryless = False
     least = trait(lambda self: self.mean)
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return 0.0, 0.0
+    central_moments = trait(lambda _: (0.0, 0.0))
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -204,10 +199,7 @@ class Exponential(DrawnLaw):
     kind: Literal["exponential"] = "exponential"
     mean: Mean
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return self.mean**2, 2 * self.mean**3
+    central_moments = trait(lambda self: (self.mean**2, 2 * self.mean**3))
 
     @override
     def in_a_row(self, count: int) -> "Gamma":
@@ -235,10 +227,9 @@ class Lognormal(DrawnLaw):
     mean: Mean
     cv: Variation
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2)
+    central_moments = trait(
+        lambda self: ((self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2))
+    )
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -261,10 +252,9 @@ class Gamma(DrawnLaw):
     mean: Mean
     cv: GammaVariation
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4
+    central_moments = trait(
+        lambda self: ((self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4)
+    )
 
     @override
     def in_a_row(self, count: int) -> Self:
@@ -301,10 +291,7 @@ class Uniform(DrawnLaw):
     def mean(self) -> float:
         return (self.low + self.high) / 2
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
-        return (self.high - self.low) ** 2 / 12, 0.0
+    central_moments = trait(lambda self: ((self.high - self.low) ** 2 / 12, 0.0))
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -336,7 +323,7 @@ class Empirical(FromFile, DrawnLaw):
     memoryless = False
     listed = True
     durations_measured: ClassVar[tuple[float, ...]] = trait(
-        lambda self: self._measured.durations if self.values is None else self.values
+        lambda self: self._measured[0] if self.values is None else self.values
     )
     least = trait(lambda self: min(self.durations_measured))
 
@@ -359,29 +346,43 @@ class Empirical(FromFile, DrawnLaw):
             rule = "allowed is the name of the column of path that holds the durations"
             yield Fault("column", "nothing", rule)
         else:
-            yield from self._measured.wrong
-
-    @override
-    def content_digest(self) -> str:
-        if self._measured.sha256 is None:
-            raise SpecError(self._measured.wrong)
-        return self._measured.sha256
+            yield from self._measured[1]
 
     @cached_property
-    def _measured(self) -> "_Measured":
-        return _read(str(self.path), str(self.column), self.unit or 1.0)
+    @override
+    def _content(self) -> Columns:
+        return columns_of(str(self.path), (str(self.column),), "path", KINDS)
+
+    @cached_property
+    def _measured(self) -> tuple[tuple[float, ...], list[Fault]]:
+        """The durations in the file, and what is wrong with it."""
+        name, column, unit = Path(str(self.path)).name, str(self.column), self.unit or 1.0
+        wrong, durations = list(self._content.wrong), []
+        rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
+        for line, text in zip(self._content.lines, self._content.cells[column], strict=True):
+            if text in ("", "nan"):
+                continue
+            value = time_of(text)
+            if value is None or value * unit > LONGEST:
+                place = f"{name}, {self._content.place} {line}"
+                wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
+            else:
+                durations.append(value * unit)
+        if len(durations) == 0 and len(wrong) == 0:
+            wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
+        return tuple(durations), by_line(wrong, name)
 
     @property
     @override
     def mean(self) -> float:
         return fsum(self.durations_measured) / len(self.durations_measured)
 
-    @property
-    @override
-    def central_moments(self) -> tuple[float, float]:
+    central_moments = trait(lambda self: (self._moment(2), self._moment(3)))
+
+    def _moment(self, power: int) -> float:
+        """Return a central moment."""
         mean, values = self.mean, self.durations_measured
-        squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
-        return squares / len(values), cubes / len(values)
+        return fsum((v - mean) ** power for v in values) / len(values)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -402,37 +403,6 @@ class Empirical(FromFile, DrawnLaw):
     @cached_property
     def _drawn_from(self) -> Array:
         return np.asarray(self.durations_measured)
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """A file that was read: the digest of its bytes, if it could be, durations, and faults."""
-
-    sha256: str | None
-    durations: tuple[float, ...] = ()
-    wrong: tuple[Fault, ...] = ()
-
-
-def _read(path: str, column: str, unit: float) -> _Measured:
-    name = Path(path).name
-    try:
-        columns = columns_of(path, (column,), "path", KINDS)
-    except SpecError as error:
-        return _Measured(digest_of(path), wrong=error.faults)
-    wrong, durations = list(columns.wrong), []
-    rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
-    for line, text in zip(columns.lines, columns.cells[column], strict=True):
-        if text in ("", "nan"):
-            continue
-        value = time_of(text)
-        if value is None or value * unit > LONGEST:
-            place = f"{name}, {columns.place} {line}"
-            wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
-        else:
-            durations.append(value * unit)
-    if len(durations) == 0 and len(wrong) == 0:
-        wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
-    return _Measured(columns.sha256, tuple(durations), tuple(by_line(wrong, name)))
 
 
 Law = Annotated[
@@ -475,3 +445,19 @@ def _lasting(law: LawKind) -> LawKind:
 
 LastingLaw = Annotated[Law, AfterValidator(_lasting)]
 """A law of durations that take time."""
+
+
+def alternate(
+    kernel: Kernel, streams: Scope, gap: LawKind, length: LawKind, change: Callable[[bool], None]
+) -> Activity:
+    """Call ``change`` with False after a gap and with True after a length, over and over.
+
+    They are drawn from the streams ``gap`` and ``length``.
+    """
+    gaps = gap.durations(partial(streams.generator, "gap"), 16)
+    lengths = length.durations(partial(streams.generator, "length"), 16)
+    while gaps is not None and lengths is not None:
+        yield kernel.tick + next(gaps), Priority.PRESENCE
+        change(False)
+        yield kernel.tick + next(lengths), Priority.PRESENCE
+        change(True)

@@ -5,14 +5,14 @@ What the model is, the network does not know. Where one is trained meanwhile, a
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.exchanges import Exchanges, Learning
-from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
 from asyncdp_sim.trace.vocabulary import (
@@ -26,6 +26,9 @@ from asyncdp_sim.trace.vocabulary import (
     TOO_SOON,
     UPDATE_APPLIED,
 )
+
+if TYPE_CHECKING:
+    from asyncdp_sim.network.spec import Network
 
 
 class Lock:
@@ -65,7 +68,6 @@ class Lock:
             self.held = False
 
 
-Numbers = Ints
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
 
@@ -77,24 +79,11 @@ class Learner(Exchanges):
     ----------
     kernel, recorder
         The simulation kernel, and the recorder of events and exchanges.
-    updates : int
-        T; the run stops with update T.
-    answers_allowed : sequence of int
-        Distinct answers that each owner may release.
-    answers_per_update : int, optional
-        B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
-        :meth:`update`.
-    answers_once : bool
-        Whether an owner's first answer is its only one, from which all that it sends later follows.
-    apart : int, optional
-        s ≥ 1: an owner that was asked at update k may be asked again from update k + s on; absent,
-        at any time.
-    aggregation : Aggregation, optional
-        How answers are summed before they can be used; absent, each is used when it arrives.
+    network : Network
+        Whose updates, budgets and rests it keeps to.
     learning : Learning, optional
-        Trains a model while the network runs, by the reads and updates reported to it.
-    stops : bool
-        Whether it may end the run at an update.
+        Trains a model while the network runs, by the reads and updates reported to it; it may end
+        the run at an update where the network says so.
 
     Attributes
     ----------
@@ -120,38 +109,33 @@ class Learner(Exchanges):
         self,
         kernel: Kernel,
         recorder: Recorder,
-        updates: int,
-        answers_allowed: Sequence[int],
-        answers_per_update: int | None = 1,
-        *,
-        answers_once: bool = False,
-        apart: int | None = None,
-        aggregation: Aggregation | None = None,
+        network: "Network",
         learning: Learning | None = None,
-        stops: bool = False,
     ) -> None:
         super().__init__(kernel, recorder, learning)
-        self._stops = stops
+        n_owners, per_update = network.n_owners, network.answers_per_update
+        self._stops = network.stops
         self._attempts = recorder.attempts
         self._note = recorder.exchange
         self._tick = recorder.update_ticks.append
         self.lock = Lock(kernel, self.event)
-        self.answers_left = [0, *answers_allowed]
-        self.horizon = updates
-        self._per_update = 0 if answers_per_update is None else answers_per_update
-        self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
-        self._answered: set[int] | None = set() if answers_once else None
+        self.answers_left = [0, *network.answers_allowed]
+        self.horizon = network.updates
+        # None leaves updates to the protocol: a count below 0 never comes to one
+        self._per_update = 0 if per_update is None else per_update
+        self._lacking = self._per_update
+        self._answered: set[int] | None = set() if network.answers_once else None
         self.sums: Sums | None = None
-        if aggregation is not None:
-            self.sums = Sums(self, aggregation, self._per_update)
+        if network.aggregation is not None:
+            self.sums = Sums(self, network.aggregation, self._per_update)
         self.reached = False
         self.presence_changes = 0
         self.stalled = False
-        self.active = set(range(1, len(answers_allowed) + 1))
-        self._awaited = np.arange(len(answers_allowed) + 1) > 0  # by owner number
-        self._n_awaited = len(answers_allowed)
-        self._apart = apart or 0
-        self._due = np.zeros(len(answers_allowed) + 1, dtype=np.int64)
+        self.active = set(range(1, n_owners + 1))
+        self._awaited = np.arange(n_owners + 1) > 0  # by owner number
+        self._n_awaited = n_owners
+        self._apart = network.apart or 0
+        self._due = np.zeros(n_owners + 1, dtype=np.int64)
         self._found = 0
         self._pending = 0
 
@@ -164,9 +148,7 @@ class Learner(Exchanges):
 
     def request(self, owner: int) -> int:
         """Begin an attempt by asking the learner; return the number of its message."""
-        self._pending += 1
-        self.messages = message = self.messages + 1
-        self._attempts[owner] += 1
+        message = self.begin(owner)
         self.event(REQUEST_SENT, owner, message)
         return message
 
@@ -195,12 +177,12 @@ class Learner(Exchanges):
 
     def request_lost(self, owner: int, message: int, detail: Detail) -> None:
         """Note that a request was lost on the way."""
-        self.recorder.unheard[owner] += 1
+        self.recorder.requests_lost[owner] += 1
         self.event(EventKind.request_lost, owner, message, detail=detail)
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
-        self._learning.read(owner, message, peer)
+        self.learning.read(owner, message, peer)
         self._due[owner] = self.updates + self._apart
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
@@ -210,7 +192,7 @@ class Learner(Exchanges):
     def release(self, exchange: Exchange) -> None:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
-        self._learning.release(owner, exchange.message)
+        self.learning.release(owner, exchange.message)
         exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
@@ -226,18 +208,6 @@ class Learner(Exchanges):
             self.active.discard(owner)
             self._forgo(owner)
 
-    def form(self, owner: int, message: int, peer: int) -> None:
-        """Form a query from the model as it is now, where one is trained."""
-        self._learning.read(owner, message, peer)
-
-    def use(self, exchange: Exchange) -> None:
-        """Use an answer for the next update, where a model is trained."""
-        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
-
-    def server_step(self, server: int) -> None:
-        """Note that one of several servers (from 1) makes its next step."""
-        self._learning.server_step(server)
-
     def apply(self, exchange: Exchange) -> None:
         """Use an answer that has arrived: now, or when the sum that it is in is opened."""
         if self.sums is None:
@@ -248,7 +218,7 @@ class Learner(Exchanges):
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
-        self._learning.apply(owner, message, exchange.peer)
+        self.learning.apply(owner, message, exchange.peer)
         self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
         exchange.outcome = APPLIED
@@ -261,7 +231,7 @@ class Learner(Exchanges):
 
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
-        self._learning.update()
+        self.learning.update()
         self._lacking = self._per_update
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
@@ -269,7 +239,7 @@ class Learner(Exchanges):
         self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self.horizon:
             self.kernel.stop()
-        if self._stops and self._learning.reached():
+        if self._stops and self.learning.reached():
             self.reached = True
             self.kernel.stop()
 
@@ -312,7 +282,7 @@ class Learner(Exchanges):
         """Return whether a request of an owner is refused: it is locked out, or came too soon."""
         return self.lock.held or not self.due(owner)
 
-    def askable(self) -> Numbers:
+    def askable(self) -> Ints:
         """Return the owners that may still answer and are due, in their order."""
         return np.flatnonzero(self._awaited & (self._due <= self.updates))
 

@@ -1,6 +1,6 @@
 """An owner's place in the network, and its link: messages that wait, collide, or are lost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,6 +24,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 
+MESSAGES = ("request", "query", "answer", "acknowledgement")
 Durations = Iterator[int] | None
 Attends = Callable[[int], bool]
 
@@ -81,22 +82,24 @@ class Owner:
     retry: Durations = None
     delay: Durations = None
 
+    def draw_for_queries(self) -> None:
+        """Draw for each query of the learner what is drawn for each tick elsewhere."""
+        self.online_for_query, self.online_at_tick = self.online_at_tick, None
+
     def attends(self, tick: int) -> bool:
         """Return whether a message to it alone, outside any exchange, finds it online."""
         drawn = self.online_for_query or self.online_at_tick
         return self.offline_reasons == 0 and (drawn is None or drawn(tick))
 
-    def go_offline(self, learner: Learner) -> None:
-        """Take one more reason to be offline; ticks of its clock are dropped."""
-        self.offline_reasons += 1
+    def set_online(self, online: bool, learner: Learner) -> None:
+        """Take one reason to be offline away, or one more; ticks of its clock are dropped then."""
         learner.presence_changes += 1
-        if self.offline_reasons == 1:
-            learner.recorder.offline(self.number)
-
-    def go_online(self, learner: Learner) -> None:
-        """Take one reason to be offline away."""
+        if not online:
+            self.offline_reasons += 1
+            if self.offline_reasons == 1:
+                learner.recorder.offline(self.number)
+            return
         self.offline_reasons -= 1
-        learner.presence_changes += 1
         if self.offline_reasons == 0:
             learner.recorder.online(self.number)
             learner.absences.over(self.number)
@@ -126,25 +129,19 @@ class DeliveryPolicy:
         Whether every message arrives and is used: nothing is lost, late, or acknowledged.
     """
 
-    attempts: int = 1
-    fresh: bool = False
-    timeout_ticks: int | None = None
-    vanishes: bool = False
-    locks: bool = False
-    newest_only: bool = False
-    answer_ticks: int | None = None
-    request_ticks: int | None = None
-    sure: bool = False
+    attempts: int
+    fresh: bool
+    timeout_ticks: int | None
+    vanishes: bool
+    locks: bool
+    newest_only: bool
+    answer_ticks: int | None
+    request_ticks: int | None
+    sure: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LostMessages:
-    """For each message of a kind in turn, whether it is lost; None where none ever is."""
-
-    request: Iterator[bool] | None = None
-    query: Iterator[bool] | None = None
-    answer: Iterator[bool] | None = None
-    acknowledgement: Iterator[bool] | None = None
+Losses = Mapping[str, Iterator[bool] | None]
+"""For each message in turn, whether it is lost, by its name; None where none ever is."""
 
 
 class Patience:
@@ -212,7 +209,8 @@ class Link:
     owner, learner
         The two ends.
     policy : DeliveryPolicy
-    losses : LostMessages
+    losses : mapping
+        By the names of messages, which of them are lost.
     port : Port, optional
         The owner's access to a shared channel.
     backoff : Backoff, optional
@@ -224,7 +222,7 @@ class Link:
         owner: Owner,
         learner: Learner,
         policy: DeliveryPolicy,
-        losses: LostMessages,
+        losses: Losses,
         port: Port | None,
         backoff: Backoff | None,
     ) -> None:
@@ -235,10 +233,12 @@ class Link:
         self._port = port
         self._backoff = backoff
         self._vanishes = policy.vanishes
-        self._may_lose_requests = losses.request is not None or policy.request_ticks is not None
+        self._may_lose_requests = losses["request"] is not None or policy.request_ticks is not None
         self.asks_at_once = owner.request is None and not self._may_lose_requests
         """Whether a request reaches the learner at the tick at which it is sent."""
-        self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
+        self._acknowledges = (
+            owner.acknowledgement is not None or losses["acknowledgement"] is not None
+        )
 
     def send_request(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it has reached the learner."""
@@ -251,19 +251,16 @@ class Link:
 
     def _transmit_request(self, message: int) -> Waiting[bool]:
         """Send a request over the channel, if there is one; return whether it is not lost."""
-        number, learner, fate = self._owner.number, self._learner, None
+        number, learner, fate = self._owner.number, self._learner, Fate.clear
         if self._port is not None and self.policy.request_ticks is not None:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port(self.policy.request_ticks, lambda: True, deferred)
-        if fate is Fate.kept:
-            learner.request_lost(number, message, Detail.channel_busy)
-        elif fate is Fate.collided:
-            learner.request_lost(number, message, Detail.collision)
-        elif _lost(self.losses.request):
-            learner.request_lost(number, message, Detail.noise)
-        else:
-            return True
-        return False
+        why = {Fate.kept: Detail.channel_busy, Fate.collided: Detail.collision}.get(fate)
+        if why is None and _lost(self.losses["request"]):
+            why = Detail.noise
+        if why is not None:
+            learner.request_lost(number, message, why)
+        return why is None
 
     def _patience(self, exchange: Exchange) -> Patience | None:
         """Return the learner's timer for an exchange that begins now, if it has one."""
@@ -299,7 +296,7 @@ class Link:
     def query_received(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
-        lost = self.losses.query
+        lost = self.losses["query"]
         if lost is not None and next(lost):
             event(EventKind.query_lost, number, message, detail=Detail.noise)
         elif self._vanishes and self._owner.offline_reasons > 0:
@@ -374,7 +371,7 @@ class Link:
 
     def _survives(self, exchange: Exchange) -> bool:
         """Return whether a transmission that ends now is not lost on the way."""
-        lost = self.losses.answer
+        lost = self.losses["answer"]
         if lost is None or not next(lost):
             return True
         transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
@@ -398,23 +395,19 @@ class Link:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
-            transmission = (
-                exchange.owner,
-                exchange.message,
-                exchange.transmissions,
-                Detail.duplicate,
-            )
-            learner.event(EventKind.answer_discarded, *transmission)
+            sent = (exchange.owner, exchange.message, exchange.transmissions)
+            learner.event(EventKind.answer_discarded, *sent, Detail.duplicate)
         elif exchange.ended is not None:
             learner.discard(exchange, exchange.transmissions, Detail.late)
-        elif learner.newest is not None and self._superseded(exchange, learner.newest):
+        elif self._superseded(exchange):
             learner.discard(exchange, exchange.transmissions, Detail.superseded)
         else:
             learner.apply(exchange)
         return exchange.outcome
 
-    def _superseded(self, exchange: Exchange, newest: BroadcastQuery) -> bool:
-        return self.policy.newest_only and exchange.read_tick < newest.read_tick
+    def _superseded(self, exchange: Exchange) -> bool:
+        newest = self._learner.newest if self.policy.newest_only else None
+        return newest is not None and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
         """Wait for the acknowledgement; send the answer again while that is lost."""
@@ -425,7 +418,7 @@ class Link:
                 if owner.acknowledgement is not None:
                     wait = next(owner.acknowledgement)
                     yield learner.kernel.tick + wait, QUERY_ARRIVES
-                if not _lost(self.losses.acknowledgement):
+                if not _lost(self.losses["acknowledgement"]):
                     return
                 number, message = owner.number, exchange.message
                 learner.event(EventKind.acknowledgement_lost, number, message)
@@ -480,7 +473,7 @@ class SureLink(Link):
     """
 
     def __init__(self, owner: Owner, learner: Learner, policy: DeliveryPolicy) -> None:
-        super().__init__(owner, learner, policy, LostMessages(), None, None)
+        super().__init__(owner, learner, policy, dict.fromkeys(MESSAGES), None, None)
 
     @override
     def serve(self, exchange: Exchange) -> Activity:

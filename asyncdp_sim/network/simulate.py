@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from simpy.events import Event
@@ -13,7 +13,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import AT_TICK, Activity, Kernel, OfEvents, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import LAST_TICK, block_to_ticks, to_ticks
-from asyncdp_sim.network.build import Builder, block
+from asyncdp_sim.network.build import Builder, OccupationNotes, block
 from asyncdp_sim.network.channels.kind import Medium
 from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.learner import ATTEMPTS, Learner, watch
@@ -21,9 +21,6 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
-
-if TYPE_CHECKING:
-    pass
 
 
 def live(
@@ -66,11 +63,9 @@ def one_answer_per_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callabl
 
     def begun(owner: Owner, learner: Learner) -> Activity:
         yield from attempt(owner, learner)
-        opening = None if learner.sums is None else learner.sums.opening_of(owner.number)
-        while learner.sums is not None and opening is not None:
+        while learner.sums is not None and learner.sums.holds(owner.number):
             owner.busy = True
-            yield opening
-            opening = learner.sums.opening_of(owner.number)
+            yield learner.sums.next_opening()
         owner.busy = False
 
     return begun
@@ -93,11 +88,9 @@ def saturate(
 
 
 _BLOCK = 4096
-Ticks = Ints
-Owners = Ints
 
 
-def crowd_ticks(network: Network, crowd: Scope) -> Iterator[tuple[Ticks, Owners]]:
+def crowd_ticks(network: Network, crowd: Scope) -> Iterator[tuple[Ints, Ints]]:
     """Yield ticks of superposed Poisson clocks, and their owners (from 1), many at a time.
 
     Gaps have rate Σλ_i; a tick is owner i's with chance λ_i/Σλ_j. They are drawn from the crowd's
@@ -148,7 +141,7 @@ class Crowd:
         self._at = 0
         self._ticks: list[int] = []
         self._numbers: list[int] = []
-        self._drawn: Owners = np.empty(0, dtype=np.int64)
+        self._drawn: Ints = np.empty(0, dtype=np.int64)
         self._draw()
         source = partial(self._streams.generator, "availability")
         lazily = network.availability.lazily
@@ -191,7 +184,7 @@ class Crowd:
                 return
             self._draw()
 
-    def _refused(self, start: int, stop: int) -> Owners:
+    def _refused(self, start: int, stop: int) -> Ints:
         """Return whose requests are refused, of the ticks of the block from ``start``."""
         active, online = self._learner.active, self._online
         owners = self._drawn[start:stop]
@@ -287,12 +280,12 @@ class Joined:
     def cut(self, owners: Iterable[int] | None = None) -> None:
         """Take owners (from 1; all of them by default) off line."""
         for owner in self._named(owners):
-            owner.go_offline(self._learner)
+            owner.set_online(False, self._learner)
 
     def restore(self, owners: Iterable[int] | None = None) -> None:
         """Bring owners that were cut off on line again, unless something else keeps them off."""
         for owner in self._named(owners):
-            owner.go_online(self._learner)
+            owner.set_online(True, self._learner)
 
     def _named(self, owners: Iterable[int] | None) -> list[Owner]:
         return [self._owners[number - 1] for number in owners or range(1, self.n_owners + 1)]
@@ -345,25 +338,12 @@ def simulate(
     streams = streams.of_owners(network.owner_numbers)
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
-    recorder = _recorder(network, kernel, events=events)
-    learner = Learner(
-        kernel,
-        recorder,
-        network.updates,
-        network.answers_allowed,
-        network.answers_per_update,
-        answers_once=network.answers_once,
-        apart=network.apart,
-        aggregation=network.aggregation,
-        learning=learning,
-        stops=network.stops,
-    )
-    medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
-    notes = None
-    if isinstance(recorder, OccupationRecorder):
-        from asyncdp_sim.network.build import OccupationNotes
-
+    recorder, notes = (EventRecorder if events else Recorder)(network.n_owners, kernel), None
+    if network.occupation:
+        recorder = OccupationRecorder(network.n_owners, kernel, events=events)
         notes = OccupationNotes(kernel, recorder.spells, network)
+    learner = Learner(kernel, recorder, network, learning)
+    medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
     crowd = None
     if network.superposed:
@@ -375,7 +355,8 @@ def simulate(
             joined = Joined(owners, learner, medium, streams.within("joined"))
             for process in processes:
                 kernel.process(process(kernel, joined))
-    kernel.start(watch(learner, partial(network.protocol.stall_period, network)))
+    if protocol.may_idle:
+        kernel.start(watch(learner, partial(protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
     end_tick = kernel.tick if stopped else horizon
@@ -392,12 +373,6 @@ def simulate(
         answers_once=network.answers_once,
         apart=network.apart,
     )
-
-
-def _recorder(network: Network, kernel: Kernel, *, events: bool) -> Recorder:
-    if network.occupation:
-        return OccupationRecorder(network.n_owners, kernel, events=events)
-    return (EventRecorder if events else Recorder)(network.n_owners, kernel)
 
 
 def _start_owners(

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from operator import attrgetter
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -16,7 +17,10 @@ from asyncdp_sim.core.specification import (
     LONGEST,
     CachedSpec,
     Count,
+    PerOwner,
+    Positive,
     Several,
+    Spec,
     per_owner,
     wrong_length,
 )
@@ -24,34 +28,48 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.latency import (
-    MESSAGES,
-    Aggregation,
-    Latency,
-    Laws,
-    Payload,
-    answer_airtime,
-    answer_bytes,
-    mean_times,
-    query_bytes,
-)
-from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.network.laws import Law, LawKind, NoTime
+from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
 
+STAGES = ("query", "compute", "answer")
+"""Of an exchange, from a query to the arrival of its answer."""
+Laws = PerOwner[Law]
+"""One law for all owners, or a list with one law per owner."""
 
-def conflicts(n_owners: int, parts: Any) -> list[Fault]:
-    """Return what does not fit together among the network's parts.
 
-    Parameters
-    ----------
-    n_owners : int
-        N.
-    parts : Network or Scenario
-        Has ``clock``, ``availability``, ``channel``, ``latency``, ``payload``, ``numbers``,
-        ``topology``, ``compute``, ``protocol`` and ``apart``.
-    """
+class Latency(Spec):
+    """Travel times of messages (time units), one law each, or a list with one law per owner."""
+
+    request: Laws = NoTime()
+    query: Laws = NoTime()
+    answer: Laws = NoTime()
+    acknowledgement: Laws = NoTime()
+    rate_bytes: PerOwner[Positive] | None = None
+
+    @property
+    def acknowledges(self) -> bool:
+        """Whether an acknowledgement takes an event."""
+        return any(not law.instant for law in per_owner(self.acknowledgement, 1))
+
+
+class Payload(Spec):
+    """Sizes of messages."""
+
+    number_bytes: Annotated[int, Field(ge=1, le=10**6)] = 8
+    header_bytes: Annotated[int, Field(ge=0, le=10**9)] = 40
+
+    def size(self, numbers: int) -> int:
+        """Return the bytes of a message that holds so many numbers."""
+        return numbers * self.number_bytes + self.header_bytes
+
+
+def conflicts(parts: "Network") -> list[Fault]:
+    """Return what does not fit together among the network's parts."""
+    n_owners = parts.n_owners
     faults: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
     faults += parts.channel.faults(n_owners)
     if parts.topology is not None:
@@ -62,21 +80,21 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     faults += wrong_length("compute", parts.compute, n_owners, "law")
     if len(faults) > 0:
         return faults
-    own: list[Fault] = [*parts.protocol.faults_of_network(n_owners, parts)]
+    own: list[Fault] = [*parts.protocol.faults_of_network(parts)]
     if parts.protocol.own_network and len(own) > 0:
         return own
-    faults = [*_saturated(parts), *_without_pause(n_owners, parts)]
-    faults += [*_airtime(n_owners, parts), *_offline(n_owners, parts)]
-    faults += [*_unresolved(n_owners, parts), *own, *_resting(parts)]
+    faults = [*_saturated(parts), *_without_pause(parts)]
+    faults += [*_airtime(parts), *_offline(parts)]
+    faults += [*_unresolved(parts), *own, *_resting(parts)]
     return [*faults, *(_not_superposable(parts) if parts.clock.superposed else ())]
 
 
-def superposable(parts: Any) -> bool:
+def superposable(parts: "Network") -> bool:
     """Return whether one clock could tick for all owners of these parts."""
     return parts.clock.memoryless and next(_not_superposable(parts), None) is None
 
 
-def _not_superposable(parts: Any) -> Iterator[Fault]:
+def _not_superposable(parts: "Network") -> Iterator[Fault]:
     """Yield what keeps one clock from ticking for all owners."""
     if not parts.availability.superposable:
         rule = (
@@ -95,7 +113,7 @@ def _not_superposable(parts: Any) -> Iterator[Fault]:
             yield Fault(key, f"{len(value)} values", rule)
 
 
-def _saturated(parts: Any) -> Iterator[Fault]:
+def _saturated(parts: "Network") -> Iterator[Fault]:
     """Ask of owners without a clock that they can work at once."""
     if not parts.clock.saturated:
         return
@@ -110,7 +128,7 @@ def _saturated(parts: Any) -> Iterator[Fault]:
         yield Fault("topology.failures", "a table", rule)
 
 
-def _without_pause(n_owners: int, parts: Any) -> Iterator[Fault]:
+def _without_pause(parts: "Network") -> Iterator[Fault]:
     """Ask that time passes where one exchange begins the moment the last one ends."""
     if not (parts.clock.saturated or parts.protocol.restarts_immediately):
         return
@@ -119,15 +137,15 @@ def _without_pause(n_owners: int, parts: Any) -> Iterator[Fault]:
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
         rule = f"{subject} needs a channel that lets every answer begin"
         yield Fault("channel.kind", repr(parts.channel.kind), rule)
-    if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
+    if max(parts.channel.packet_loss("query").shares(parts.n_owners)) == 1:
         rule = f"{subject} needs queries that arrive, or an owner asks for ever"
         yield Fault("channel.loss_query", "1 for some owner", rule)
-    if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
+    if parts.channel.contended is None and min(parts.exchange_times()) == 0:
         rule = f"{subject} needs jobs that take time: set compute or a latency"
         yield Fault("compute", "jobs that take no time", rule)
 
 
-def _resting(parts: Any) -> Iterator[Fault]:
+def _resting(parts: "Network") -> Iterator[Fault]:
     """Ask that the learner decides who answers at which update, where owners are to rest."""
     if parts.apart is None:
         return
@@ -140,16 +158,16 @@ def _resting(parts: Any) -> Iterator[Fault]:
         yield Fault("channel.resend", "'fresh'", rule)
 
 
-def _airtime(n_owners: int, parts: Any) -> Iterator[Fault]:
+def _airtime(parts: "Network") -> Iterator[Fault]:
     """Refuse a channel that answers are too long for."""
-    if parts.channel.contended is not None:
-        for fault in parts.channel.faults_of_airtime(answer_airtime(n_owners, parts)):
-            yield fault.under("channel")
+    airtime = parts.airtime
+    for fault in () if airtime is None else parts.channel.faults_of_airtime(airtime):
+        yield fault.under("channel")
 
 
-def _offline(n_owners: int, parts: Any) -> Iterator[Fault]:
+def _offline(parts: "Network") -> Iterator[Fault]:
     """Yield a fault where nobody is ever online."""
-    online = parts.availability.online_share(n_owners)
+    online = parts.availability.online_share(parts.n_owners)
     if online is not None and max(online) == 0:
         rule = "no owner is ever online, so no update can ever happen"
         yield Fault("availability.kind", repr(parts.availability.kind), rule)
@@ -161,7 +179,7 @@ REFUSED = 1e-2
 """x from which nothing is simulated: figures would be off by 0.5 %."""
 
 
-def meeting(n_owners: int, parts: Any) -> float:
+def meeting(parts: "Network") -> float:
     """Return x = Λδ, the mean number of ticks of all clocks in one tick of time.
 
     Λ = Σλ_i and δ = 10⁻⁹ time units. The mean of exponential gaps rounded to ticks is short by
@@ -172,19 +190,19 @@ def meeting(n_owners: int, parts: Any) -> float:
     Owners without a clock begin anew when a job ends, at the rate of jobs. Where ticks have no
     rate none meet by rounding.
     """
-    rates = parts.clock.rates(n_owners)
+    rates = parts.clock.rates(parts.n_owners)
     if parts.clock.saturated:
-        rates = [1 / time for time in mean_times(n_owners, parts) if time > 0]
+        rates = tuple(1 / time for time in parts.exchange_times() if time > 0)
     return 0.0 if rates is None else sum(rate / TICKS_PER_UNIT for rate in rates)
 
 
-def _unresolved(n_owners: int, parts: Any) -> Iterator[Fault]:
+def _unresolved(parts: "Network") -> Iterator[Fault]:
     """Yield a fault where clocks are too fast for ticks of time to tell who was first.
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
-    slowest = min(parts.clock.rates(n_owners) or (1.0,))
-    met = meeting(n_owners, parts)
+    slowest = min(parts.clock.rates(parts.n_owners) or (1.0,))
+    met = meeting(parts)
     if slowest * LONGEST < 1:
         rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
         yield Fault("clock.rate", f"{slowest:g}", rule)
@@ -260,7 +278,7 @@ class Network(CachedSpec):
 
     @override
     def own_faults(self) -> Iterator[Fault]:
-        yield from conflicts(self.n_owners, self)
+        yield from conflicts(self)
         synchronous = self.protocol.makes_updates
         if synchronous != (self.answers_per_update is None):
             shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
@@ -278,24 +296,22 @@ class Network(CachedSpec):
         return self.clock.superposed
 
     @property
-    def answer_numbers(self) -> int:
-        """Numbers in an answer."""
-        return self.numbers
-
-    @property
-    def computing(self) -> Laws:
-        """How long an answer takes to be computed."""
-        return self.compute
-
-    @property
     def answer_bytes(self) -> int:
         """Bytes of an answer: its numbers and a header, and what opens the next sum."""
-        return answer_bytes(self.n_owners, self)
+        sums = self.aggregation
+        if sums is None:
+            return self.payload.size(self.numbers)
+        masked = self.numbers * sums.number_bytes + sums.with_answer(self.n_owners)
+        return self.payload.header_bytes + masked
 
     @property
     def query_bytes(self) -> int:
-        """Bytes of a query: p numbers, or all N + 1 models."""
-        return query_bytes(self.n_owners, self)
+        """Bytes of a query: p numbers, or all N + 1 models; and keys, where answers are summed."""
+        copies = self.n_owners + 1 if self.protocol.sends_copies else 1
+        size = self.payload.size((self.query_numbers or self.numbers) * copies)
+        return size + (
+            0 if self.aggregation is None else self.aggregation.with_query(self.n_owners)
+        )
 
     @property
     def trip_bytes(self) -> dict[str, tuple[int, int]]:
@@ -328,13 +344,28 @@ class Network(CachedSpec):
 
         The airtime of a shared channel is not part of it.
         """
-        if stage == "compute":
-            return tuple(law.mean for law in per_owner(self.compute, self.n_owners))
-        laws = per_owner(getattr(self.latency, stage), self.n_owners)
+        return self._times(stage, attrgetter("mean"))
+
+    def _times(self, stage: str, of: Callable[[LawKind], float]) -> tuple[float, ...]:
+        """Return the time of a stage, per owner, with what ``of`` says of its law."""
         n_owners, topology = self.n_owners, self.topology
+        if stage == "compute":
+            return tuple(map(of, per_owner(self.compute, n_owners)))
+        laws = per_owner(getattr(self.latency, stage), n_owners)
         far = (0.0,) * n_owners if topology is None else topology.distances(n_owners)
         parts = zip(laws, self.transfer_times(stage), far, strict=True)
-        return tuple(law.mean + transfer + distance for law, transfer, distance in parts)
+        return tuple(of(law) + transfer + distance for law, transfer, distance in parts)
+
+    def exchange_times(self, of: Callable[[LawKind], float] = attrgetter("mean")) -> list[float]:
+        """Return each owner's time from a query to the arrival of its answer, airtime included.
+
+        Parameters
+        ----------
+        of : callable
+            What is added up of the laws of its stages: their means, or the least durations.
+        """
+        airtime, stages = self.airtime or 0.0, [self._times(stage, of) for stage in STAGES]
+        return [airtime + sum(times) for times in zip(*stages, strict=True)]
 
     @property
     def airtime(self) -> float | None:

@@ -1,13 +1,14 @@
-"""Answers that are masked until the sum that they are in is opened."""
+"""Answers that are masked until the sum that they are in is opened, and on which terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import Activity, Priority, Signal, Waiting
-from asyncdp_sim.network.latency import Aggregation
+from asyncdp_sim.core.specification import Count, Spec
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
 
 if TYPE_CHECKING:
@@ -16,6 +17,55 @@ if TYPE_CHECKING:
 
 Trips = Iterator[tuple[int, int, bool]]
 """Of one owner, trip by trip: ticks there and back, and whether one of the messages is lost."""
+
+
+Bytes = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class Aggregation(Spec):
+    """The terms on which answers are summed.
+
+    Attributes
+    ----------
+    least : int
+        Contributions without which a sum is not opened, n − d; so many shares open one.
+    number_bytes : int
+        Bytes of a masked number.
+    key_bytes, share_bytes : int
+        Bytes of an owner's public keys, and of what it shares with one other owner.
+    absent_at : str, optional
+        Steps at which messages are lost and owners absent, besides answers: ``opening`` a sum; or
+        ``every-step``, where keys and shares take a trip each. Without it, at answers only.
+    """
+
+    least: Count
+    number_bytes: Bytes = 8
+    key_bytes: Bytes = 64
+    share_bytes: Bytes = 80
+    absent_at: Literal["opening", "every-step"] | None = None
+
+    @property
+    def prepared(self) -> bool:
+        """Whether keys and shares take trips of their own, before the query."""
+        return self.absent_at == "every-step"
+
+    def with_query(self, n_owners: int) -> int:
+        """Return the bytes that sums add to a query: keys and shares of all other owners."""
+        keys = 0 if self.prepared else self.key_bytes
+        return (n_owners - 1) * (keys + self.share_bytes)
+
+    def with_answer(self, n_owners: int) -> int:
+        """Return the bytes that sums add to an answer: its owner's keys, a share for each other."""
+        return 0 if self.prepared else self.key_bytes + (n_owners - 1) * self.share_bytes
+
+    def trips(self, n_owners: int) -> dict[str, tuple[int, int]]:
+        """Return the bytes, without headers, of each trip's two messages: there and back."""
+        peers = n_owners - 1
+        opening = {"opening": (-(-n_owners // 8), peers * self.share_bytes)}  # a bit for each owner
+        if not self.prepared:
+            return opening
+        shares = (peers * self.key_bytes, peers * self.share_bytes)
+        return {"keys": (0, self.key_bytes), "shares": shares, **opening}
 
 
 class Sums:
@@ -125,7 +175,7 @@ class Sums:
             opens = self._suffice(len(came))
         elif opens:
             trips = [next(self.trips["opening"][exchange.owner - 1]) for exchange in gathered]
-            wait = self._aggregation.last_needed([there + back for there, back, _ in trips])
+            wait = sorted(there + back for there, back, _ in trips)[self._aggregation.least - 1]
             if wait > 0:
                 yield kernel.tick + wait, Priority.ANSWER_END
         for exchange in gathered:
@@ -138,10 +188,12 @@ class Sums:
             self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
             self._opens = None
 
-    def opening_of(self, owner: int) -> Signal | None:
-        """Return the opening of the next sum for an owner whose answer is in one; else None."""
-        if all(owner != exchange.owner for exchange in self._learner.masked):
-            return None
+    def holds(self, owner: int) -> bool:
+        """Return whether an owner's answer is in a sum that is not opened yet."""
+        return any(owner == exchange.owner for exchange in self._learner.masked)
+
+    def next_opening(self) -> Signal:
+        """Return the signal that the next sum is opened, or turned away."""
         if self._opens is None:
             self._opens = Signal(self._learner.kernel)
         return self._opens

@@ -4,8 +4,9 @@ import csv
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,11 @@ BY_CONTENT = "by content"
 class FromFile(CachedSpec):
     """A spec that reads a file, which its field ``path`` names, once."""
 
+    @cached_property
     @abstractmethod
+    def _content(self) -> "Columns | LinkFile":
+        """What the file holds."""
+
     def content_digest(self) -> str:
         """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
 
@@ -43,6 +48,9 @@ class FromFile(CachedSpec):
         SpecError
             If the file could not be read.
         """
+        if self._content.sha256 is None:
+            raise SpecError([fault for _, fault in self._content.wrong])
+        return self._content.sha256
 
     @model_serializer(mode="wrap")
     def _named(
@@ -60,8 +68,8 @@ class Columns:
 
     Attributes
     ----------
-    sha256 : str
-        Digest of the file's bytes.
+    sha256 : str, optional
+        Digest of the file's bytes; None where they could not be read.
     cells : dict
         By column, the texts of its rows in the order of the file.
     lines : sequence of int
@@ -72,11 +80,11 @@ class Columns:
         By line.
     """
 
-    sha256: str
+    sha256: str | None
     cells: dict[str, list[str]]
-    lines: Sequence[int]
-    place: str
-    wrong: list[tuple[int, Fault]] = field(default_factory=list)
+    lines: Sequence[int] = ()
+    place: str = "line"
+    wrong: Sequence[tuple[int, Fault]] = ()
 
 
 def columns_of(path: str, columns: Sequence[str], key: str, allowed: str) -> Columns:
@@ -90,17 +98,15 @@ def columns_of(path: str, columns: Sequence[str], key: str, allowed: str) -> Col
         What to read.
     key, allowed : str
         What a fault is reported at, and what it says may stand there.
-
-    Raises
-    ------
-    SpecError
-        If the file cannot be read.
     """
-    name = Path(path).name
-    if path.endswith(".parquet"):
-        return _of_parquet(path, columns, key, allowed)
-    text, sha256 = text_of(path, key, allowed)
-    rows, wrong = rows_of(text, columns, name, key)
+    try:
+        if path.endswith(".parquet"):
+            return _of_parquet(path, columns, key, allowed)
+        text, sha256 = text_of(path, key, allowed)
+    except SpecError as error:
+        faults = [(1, fault) for fault in error.faults]
+        return Columns(None, {column: [] for column in columns}, wrong=faults)
+    rows, wrong = rows_of(text, columns, Path(path).name, key)
     cells = {column: [row[place] for _, row in rows] for place, column in enumerate(columns)}
     return Columns(sha256, cells, [line for line, _ in rows], "line", wrong)
 
@@ -122,9 +128,7 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
     if len(table) == 0:
         raise SpecError([Fault(key, f"no rows ({name})", f"allowed is one {','.join(columns)}")])
     cells = {column: _cells(table[column]) for column in columns}
-    return Columns(
-        hashlib.sha256(data).hexdigest(), cells, range(1, len(table) + 1), "row", wrong=[]
-    )
+    return Columns(hashlib.sha256(data).hexdigest(), cells, range(1, len(table) + 1), "row")
 
 
 def _cells(column: Any) -> list[str]:
@@ -156,14 +160,6 @@ def bytes_of(path: str, key: str, allowed: str) -> bytes:
             return data
         reason = "the file is empty"
     raise SpecError([Fault(key, repr(path), f"{reason}; {allowed}")])
-
-
-def digest_of(path: str) -> str | None:
-    """Return the SHA-256 digest of a file's bytes (64 hex digits); None where it is unreadable."""
-    try:
-        return hashlib.sha256(bytes_of(path, "", "")).hexdigest()
-    except SpecError:
-        return None
 
 
 def text_of(path: str, key: str, allowed: str) -> tuple[str, str]:
@@ -308,7 +304,18 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     SpecError
         If it holds no graph, or a directed one.
     """
-    root, graph = graph_of(text, name, key)
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        shown = f"text that is not well-formed XML ({name}, line {error.position[0]})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
+    except (LookupError, ValueError):
+        shown = f"XML in an unknown encoding ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML in UTF-8")]) from None
+    graph = next(within(root, "graph"), None)
+    if _local(root) != "graphml" or graph is None:
+        shown = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
     edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
@@ -343,14 +350,14 @@ class LinkFile:
         Those that it names beside its edges.
     edges : sequence of Edge
         In the order of the file.
-    wrong : sequence of Fault
-        What is wrong with its form.
+    wrong : sequence of (int, Fault)
+        What is wrong with its form, by line.
     """
 
     sha256: str | None
     nodes: Sequence[str] = ()
     edges: Sequence[Edge] = ()
-    wrong: Sequence[Fault] = ()
+    wrong: Sequence[tuple[int, Fault]] = ()
 
 
 def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkFile:
@@ -372,41 +379,9 @@ def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkF
             return LinkFile(sha256, *graphml_of(text, name, key))
         rows, wrong = rows_of(text, columns, name, key)
     except SpecError as error:
-        return LinkFile(sha256, wrong=error.faults)
+        return LinkFile(sha256, wrong=[(1, fault) for fault in error.faults])
     edges = [(a, b, "".join(rest) or None, f"{name}, line {line}") for line, (a, b, *rest) in rows]
-    return LinkFile(sha256, (), edges, [fault for _, fault in wrong])
-
-
-def graph_of(
-    document: str | bytes, name: str, key: str
-) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """Return the root of a GraphML document and its first graph.
-
-    Parameters
-    ----------
-    document : str or bytes
-        Bytes are decoded as the document declares.
-    name, key : str
-        The file's name, and what a fault is reported at.
-
-    Raises
-    ------
-    SpecError
-        If it holds no graph.
-    """
-    try:
-        root = ElementTree.fromstring(document)
-    except ElementTree.ParseError as error:
-        shown = f"text that is not well-formed XML ({name}, line {error.position[0]})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
-    except (LookupError, ValueError):
-        shown = f"XML in an unknown encoding ({name})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML in UTF-8")]) from None
-    graph = next(within(root, "graph"), None)
-    if _local(root) != "graphml" or graph is None:
-        shown = f"XML without a graph ({name})"
-        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
-    return root, graph
+    return LinkFile(sha256, (), edges, wrong)
 
 
 def within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:

@@ -30,7 +30,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
-from asyncdp_sim.network.laws import LastingLaw
+from asyncdp_sim.network.laws import LastingLaw, alternate
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
@@ -61,19 +61,8 @@ class LinkFailures(Spec):
         """Start every link's failures; a link's streams are named by its two nodes."""
         routes = Routes(graph, owners, learner)
         for link in links(graph):
-            learner.kernel.start(self._recur(link, routes, learner, streams))
-
-    def _recur(
-        self, link: tuple[Node, Node], routes: "Routes", learner: Learner, streams: Scope
-    ) -> Activity:
-        own = streams.within("edge", *link)
-        gaps = self.gap.durations(partial(own.generator, "gap"), 16)
-        lengths = self.length.durations(partial(own.generator, "length"), 16)
-        while gaps is not None and lengths is not None:
-            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
-            routes.cut(link)
-            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
-            routes.mend(link)
+            own, change = streams.within("edge", *link), partial(routes.change, link)
+            learner.kernel.start(alternate(learner.kernel, own, self.gap, self.length, change))
 
 
 def links(graph: "nx.Graph") -> list[tuple[Node, Node]]:
@@ -98,18 +87,12 @@ class Routes:
         self._stranded = [False] * len(owners)
         self._due = False
 
-    def cut(self, link: tuple[Node, Node]) -> None:
-        """Take a link away."""
-        self._working.remove_edge(*link)
-        self._change()
-
-    def mend(self, link: tuple[Node, Node]) -> None:
-        """Put a link back."""
-        self._working.add_edge(*link, latency=self._latency[link])
-        self._change()
-
-    def _change(self) -> None:
-        """Find routes anew at this tick, after the other links that change at it."""
+    def change(self, link: tuple[Node, Node], works: bool) -> None:
+        """Put a link back or take it away; routes follow, after other changes at this tick."""
+        if works:
+            self._working.add_edge(*link, latency=self._latency[link])
+        else:
+            self._working.remove_edge(*link)
         if not self._due:
             self._due = True
             self._learner.kernel.start(self._reroute())
@@ -124,13 +107,9 @@ class Routes:
             distance = reached.get(owner.number)
             if distance is not None:
                 owner.distance = to_ticks(distance)
-            if self._stranded[index] == (distance is None):
-                continue
-            self._stranded[index] = distance is None
-            if distance is None:
-                owner.go_offline(self._learner)
-            else:
-                owner.go_online(self._learner)
+            if self._stranded[index] != (distance is None):
+                self._stranded[index] = distance is None
+                owner.set_online(distance is not None, self._learner)
 
 
 class TopologyKind(CachedSpec, Variant):
@@ -375,22 +354,17 @@ class GraphFile(FromFile, TopologyKind):
             )
         return shortened(faults, name)
 
-    @override
-    def content_digest(self) -> str:
-        if self._content.sha256 is None:
-            raise SpecError(self._content.wrong)
-        return self._content.sha256
-
     @cached_property
+    @override
     def _content(self) -> LinkFile:
         if not self.path.lower().endswith((".graphml", ".csv")):
-            return LinkFile(None, wrong=[Fault(KEY, repr(self.path), KINDS)])
+            return LinkFile(None, wrong=[(1, Fault(KEY, repr(self.path), KINDS))])
         return links_of(self.path, COLUMNS, KEY, KINDS)
 
     @cached_property
     def _latencies(self) -> tuple[dict[tuple[str, str], float], list[Fault]]:
         """The latency between two nodes, and what is wrong with the file, in its order."""
-        latencies, wrong = dict[tuple[str, str], float](), list(self._content.wrong)
+        latencies, wrong = dict[tuple[str, str], float](), [f for _, f in self._content.wrong]
         seen: set[tuple[str, str]] = set()
         for a, b, cell, where in self._content.edges:
             edge = (a, b) if a <= b else (b, a)

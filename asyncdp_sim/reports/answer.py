@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.comparisons import Comparison
+from asyncdp_sim.comparisons.comparison import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of
@@ -191,12 +191,15 @@ class Banner:
     tone : str
         "broken" where any is not private as claimed, not shown to be, or its timing is not
         accounted; "withheld" where all are, and private records were read; "kept" else.
+    release : bool
+        Whether the page may be published: no private record was read.
     reasons : tuple of str
         Why, in full.
     """
 
     text: str
     tone: str
+    release: bool
     reasons: tuple[str, ...]
 
 
@@ -205,8 +208,8 @@ def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
     page_label = label(manifests)
     why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
     kept = page_label.private is True  # which it is not where timing is not accounted
-    tone = "broken" if not kept else "withheld" if page_label.not_for_release else "kept"
-    return Banner(page_label.text, tone, tuple(dict.fromkeys(why)))
+    tone = "broken" if not kept else "kept" if page_label.release else "withheld"
+    return Banner(page_label.text, tone, page_label.release, tuple(dict.fromkeys(why)))
 
 
 FIRST = (

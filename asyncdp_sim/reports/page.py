@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from asyncdp_sim.comparisons import Comparison, compare
+from asyncdp_sim.comparisons.comparison import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
@@ -169,12 +169,12 @@ def of_forecast(file: Path) -> dict[str, Any]:
     shown_first = (gains.OWNERS, "" if first is None else first.name)
     others = [picture for picture in others if picture.name not in shown_first]
     views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
-    tone = "withheld" if found["not_for_release"] else "kept"
+    text, release = over_time.label.text, over_time.label.release
     return {
         "title": f"Forecast: {file.stem}",
         "views": views,
         "alike": len({owner["epsilon"] for owner in found["owners"]}) == 1,
-        "banner": answer.Banner(over_time.label.text, tone, ()),
+        "banner": answer.Banner(text, "kept" if release else "withheld", release, ()),
         "figures": in_columns([*others, over_time], sum(len(view["figures"]) for view in views)),
         "tables": tuple(_forecast_tables(found)),
     }

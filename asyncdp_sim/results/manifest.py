@@ -41,7 +41,7 @@ from asyncdp_sim.results.columns import (
     Column,
     summary,
 )
-from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
+from asyncdp_sim.scenario import Scenario, jsonable, unplaced
 from asyncdp_sim.trace import Trace
 
 
@@ -375,9 +375,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
     DataError
         If the data file cannot be read.
     """
-    if len(scenario.sweep) > 0:
-        return dict(jsonable(placeless(scenario)))
-    return unplaced_json(scenario, cache(lambda path: source_of(path).sha256))
+    return dict(jsonable(placeless(scenario)))
 
 
 def digest(described_scenario: Mapping[str, Any]) -> str:

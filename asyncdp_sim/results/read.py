@@ -16,7 +16,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import COUNT, NUMBER, column, from_arrow
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
-from asyncdp_sim.scenario.labels import words
+from asyncdp_sim.scenario.paths import words
 from asyncdp_sim.theory.prediction import Unknown
 
 UNIQUE: Mapping[str, tuple[str, ...]] = {

@@ -218,8 +218,8 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         content["target_unit"] = unit
     labelled = label([content])  # reads the rest of the manifest
     if outcome.gains is not None:  # as the JSON of a forecast has them
-        reads_private = labelled.not_for_release
-        content |= {"reads": "all" if reads_private else "public", "release": not reads_private}
+        release = labelled.release
+        content |= {"reads": "public" if release else "all", "release": release}
     return content | {"label": labelled.text}, labelled
 
 

@@ -6,7 +6,6 @@ Predictions have the shape (J, n, S): of J models, n rows, and S scores of a row
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from asyncdp_sim.data.dataset import only_labels
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.decision import (
     Consortium,
-    Estimate,
     Gain,
     JointModels,
     Judging,
@@ -85,51 +83,31 @@ class Gains:
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Return ``gains``: one row per owner; absent is null, of an owner without rows."""
-
-        def numbers(name: str) -> Array:
-            return np.array([getattr(gain, name) for gain in self.owners], dtype=float)
-
-        def ends(name: str, end: str) -> Array:
-            return np.array([getattr(getattr(gain, name), end) for gain in self.owners])
-
-        wanted = [gain.rows_to_decide for gain in self.owners]
-        return {
-            "owner": np.arange(1, len(self.owners) + 1, dtype=np.int32),
-            **({} if len(names) == 0 else {"name": arrow_texts(names)}),
-            "records": np.array([gain.records for gain in self.owners], dtype=np.int64),
-            "own": numbers("own"),
-            "own_best": arrow_texts([gain.own_best for gain in self.owners]),
-            "joint": numbers("joint"),
-            "adapted": numbers("adapted"),
-            "guessing": numbers("guessing"),
-            "gain": ends("gain", "value"),
-            "low": ends("gain", "low"),
-            "high": ends("gain", "high"),
-            "joint_gain": ends("joint_gain", "value"),
-            "joint_gain_low": ends("joint_gain", "low"),
-            "joint_gain_high": ends("joint_gain", "high"),
-            "verdict": arrow_texts([str(gain.verdict) for gain in self.owners]),
-            "rows_to_decide": np.array([np.nan if n is None else n for n in wanted], dtype=float),
-        }
+        rows = [gain.content() for gain in self.owners]
+        columns: dict[str, Any] = {"owner": np.arange(1, len(rows) + 1, dtype=np.int32)}
+        if len(names) > 0:
+            columns["name"] = arrow_texts(names)
+        for key, first in rows[0].items():
+            cells = [row[key] for row in rows]
+            if isinstance(first, str):
+                columns[key] = arrow_texts(cells)
+            else:
+                columns[key] = np.array(cells, dtype=np.int64 if key == "records" else float)
+        return columns
 
     def content(self, unit: str | None, names: Sequence[str]) -> dict[str, Any]:
         """Return what the manifest says: score, unit, gains of owners and of all, if others left.
 
         Its keys are those of a forecast's JSON; a run has one ε, and no break-even.
         """
-        judging = asdict(self.judging)
-        columns: dict[str, list[Any]] = {"name": [None] * len(self.owners)}
-        columns |= {key: column.tolist() for key, column in self.columns(names).items()}
-        columns["rows_to_decide"] = [gain.rows_to_decide for gain in self.owners]
         owners = [
-            {key: None if isinstance(cell, float) and isnan(cell) else cell for key, cell in row}
+            {"owner": place + 1, "name": names[place] if len(names) > 0 else None}
+            | gain.content()
             | {"break_even": None}
-            for row in (
-                zip(columns, cells, strict=True) for cells in zip(*columns.values(), strict=True)
-            )
+            for place, gain in enumerate(self.owners)
         ]
-        result: dict[str, Any] = {"score": self.score, "unit": unit, "judging": judging}
-        result |= {"owners": owners, "break_even": None}
+        result: dict[str, Any] = {"score": self.score, "unit": unit}
+        result |= {"judging": asdict(self.judging), "owners": owners, "break_even": None}
         if self.together is not None:
             result["consortium"] = self._of_all(self.together, ASSUMES)
         if self.remaining is not None and self.remaining.together is not None:
@@ -140,9 +118,7 @@ class Gains:
         verdicts = [str(gain.verdict) for gain in self.owners]
         own = np.array([gain.own for gain in self.owners])
         return {
-            **_ends(together.gain),
-            "by_records": _ends(together.by_records) | {"verdict": together.verdict_by_records},
-            "verdict": str(together.verdict),
+            **together.content(),
             "assumes": assumes.format(count=len(self.owners)),
             "owners": together.owners,
             "own": float(np.nanmean(own)),
@@ -162,16 +138,12 @@ def judging_of(manifest: Mapping[str, Any]) -> Judging | None:
     return Judging(**manifest.get("judging", {}))  # absent of older versions
 
 
-def _ends(estimate: Estimate) -> dict[str, float]:
-    return {"gain": estimate.value, "low": estimate.low, "high": estimate.high}
-
-
 def asked_for(scenario: Scenario) -> bool:
     """Return whether gains are judged: rows are held out, or ``run.alone`` asks about drawn ones.
 
     Elsewhere own models would be judged on the rows that they were fitted to.
     """
-    return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
+    return scenario.data.held_out > 0 or (scenario.run.alone and scenario.data.draws_fresh)
 
 
 class EncodedRows(NamedTuple):
@@ -204,7 +176,7 @@ def judge_gains(
 
     model, chosen = scenario.model, models[:RUNS]
     fresh_by_owner = None
-    if not scenario.data.holds_out:
+    if scenario.data.held_out == 0:
         drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
         fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
     most = MOST if fresh_by_owner is None else FRESH
@@ -230,7 +202,7 @@ def judge_gains(
         consortium(gains),
         scored_by(len(model.labels)),
         len(chosen),
-        "held-out rows" if scenario.data.holds_out else "fresh rows",
+        "held-out rows" if scenario.data.held_out > 0 else "fresh rows",
         judging,
     )
 

@@ -14,8 +14,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.rows import FROM_PRIVATE
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Swap
 from asyncdp_sim.learning.algorithms import Algorithm, Asks, Gradients, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample, WholeAnswers
 from asyncdp_sim.learning.live import Target

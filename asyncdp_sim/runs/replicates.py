@@ -25,7 +25,7 @@ from asyncdp_sim.core.progress import Advance, Progress, counted
 from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.data.tables.limits import RAISED
+from asyncdp_sim.data.tables.file_form import RAISED
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.recording import GradientMonitor, Observed, Trajectory
 from asyncdp_sim.learning.replay import CellTask, replay_together

@@ -14,7 +14,6 @@ from asyncdp_sim.scenario.files import (
     scenario_of,
     toml_value,
     unplaced,
-    unplaced_json,
     with_files,
     without_places,
 )

@@ -4,6 +4,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -161,6 +162,9 @@ def commented(name: str) -> str:
 def _lines(text: str, scenario: Spec) -> Iterator[str]:
     part: Any = scenario
     open_statement = ""
+    fold = textwrap.TextWrapper(
+        _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    ).wrap
     for line in text.splitlines():
         if open_statement == "":
             table, setting = _TABLE.match(line), _SETTING.match(line)
@@ -168,21 +172,13 @@ def _lines(text: str, scenario: Spec) -> Iterator[str]:
                 part = scenario
                 for key in table[1].split("."):
                     part = _member(part, key)
-            elif setting is not None:
-                yield from _comment(part, setting[1])
+            elif setting is not None and isinstance(part, Spec):
+                yield from fold(meaning(type(part), setting[1]))
         yield line
         open_statement = f"{open_statement}{line}\n"
-        if _complete(open_statement):
+        with suppress(tomllib.TOMLDecodeError):  # a string, list or table of this line goes on
+            tomllib.loads(open_statement)
             open_statement = ""
-
-
-def _complete(statement: str) -> bool:
-    """Return whether TOML ends here, and goes on with no string, list or table of this line."""
-    try:
-        tomllib.loads(statement)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
 
 
 def _member(part: object, key: str) -> object:
@@ -190,14 +186,6 @@ def _member(part: object, key: str) -> object:
         return None
     fields = {field.alias or name: name for name, field in type(part).model_fields.items()}
     return getattr(part, fields[key]) if key in fields else None
-
-
-def _comment(part: object, key: str) -> Iterator[str]:
-    """Yield the meaning of a setting, folded; nothing where nobody says it."""
-    text = meaning(type(part), key) if isinstance(part, Spec) else ""
-    yield from textwrap.wrap(
-        text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
-    )
 
 
 def meaning(spec: type[Spec], key: str) -> str:

@@ -17,12 +17,11 @@ from asyncdp_sim.core.specification import (
     Spec,
     Variant,
     outsiders,
-    per_owner,
 )
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.data.splits import trained_on
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model
@@ -30,10 +29,10 @@ from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
-from asyncdp_sim.network.laws import LawKind, NoTime, in_a_row
+from asyncdp_sim.network.laws import NoTime, in_a_row
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.spec import Latency, Laws, Network, Payload
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
@@ -186,44 +185,41 @@ class ScenarioFacts(CachedSpec):
     @cached_property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
-        return Network(**self._of_network())
+        return Network(**self._of_network(), answers_allowed=self._sent_at_most)
 
-    def has_network(self, network: Network) -> bool:
-        """Tell whether its network is this one: of the same objects, and of equal counts."""
-        pairs = ((getattr(network, name), part) for name, part in self._of_network().items())
-        return all(
-            part is other or (_counts(part) and _counts(other) and part == other)
-            for part, other in pairs  # counts alone: 0.0 and −0.0 are other numbers
-        )
+    @property
+    def unlimited_network(self) -> Network:
+        """The same before it is known how much owners may send, and what does not fit together."""
+        most = (MOST_ANSWERS,) * self.owners.count
+        return Network.model_construct(**self._of_network(), answers_allowed=most)
 
     def _of_network(self) -> dict[str, Any]:
-        """Return the fields of its network."""
+        """Return the fields of its network, but for how often owners may send."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
-        return {
-            "answers_allowed": self._sent_at_most,
-            "updates": self.run.updates,
-            "answers_per_update": (
+        return dict(
+            updates=self.run.updates,
+            answers_per_update=(
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
             ),
-            "until": self.run.until,
-            "stops": self.run.target is not None,
-            "answers_once": self.algorithm.answers_once,
-            "apart": self.apart,
-            "ties": self.run.ties,
-            "clock": self.clock,
-            "availability": self.availability,
-            "channel": self.channel,
-            "latency": self.latency,
-            "payload": self.payload,
-            "topology": self.topology,
-            "numbers": self.answer_numbers if self._sizes_matter else 1,
-            "query_numbers": self.numbers if self._sizes_matter and unlike else None,
-            "owner_numbers": self.owners.numbers,
-            "aggregation": self.aggregation,
-            "compute": self.computing,
-            "protocol": self.protocol,
-            "occupation": self.energy is not None,
-        }
+            until=self.run.until,
+            stops=self.run.target is not None,
+            answers_once=self.algorithm.answers_once,
+            apart=self.apart,
+            ties=self.run.ties,
+            clock=self.clock,
+            availability=self.availability,
+            channel=self.channel,
+            latency=self.latency,
+            payload=self.payload,
+            topology=self.topology,
+            numbers=self.answer_numbers if self._sizes_matter else 1,
+            query_numbers=self.numbers if self._sizes_matter and unlike else None,
+            owner_numbers=self.owners.numbers,
+            aggregation=self.aggregation,
+            compute=self.computing,
+            protocol=self.protocol,
+            occupation=self.energy is not None,
+        )
 
     @property
     def aggregation(self) -> Aggregation | None:
@@ -231,13 +227,8 @@ class ScenarioFacts(CachedSpec):
         return self.privacy.listener.aggregation(self.owners.count)
 
     @property
-    def query_numbers(self) -> int:
-        """Numbers in a query: p."""
-        return self.numbers
-
-    @property
-    def computing(self) -> LawKind | tuple[LawKind, ...]:
-        """How long an answer takes: as long as its gradients, one after another.
+    def computing(self) -> Any:
+        """How long an answer takes, a law or one per owner: its gradients, one after another.
 
         Raises
         ------
@@ -247,8 +238,9 @@ class ScenarioFacts(CachedSpec):
         count = self.algorithm.gradients_per_answer
         if count == 1:
             return self.compute
-        laws = tuple(in_a_row(law, count) for law in per_owner(self.compute, 1))
-        return laws if isinstance(self.compute, tuple) else laws[0]
+        if isinstance(self.compute, tuple):
+            return tuple(in_a_row(law, count) for law in self.compute)
+        return in_a_row(self.compute, count)
 
     @property
     def _sent_at_most(self) -> tuple[int, ...]:
@@ -304,8 +296,8 @@ class ScenarioFacts(CachedSpec):
     @property
     def accountant(self) -> Accountant:
         """What owners' answers cost."""
-        of = (self.owners.count, self.run.updates, self.values_hidden)
-        return self.spending.accountant_for(*of)
+        count, updates = self.owners.count, self.run.updates
+        return self.spending.accountant_for(count, updates, self.values_hidden)
 
     def noise_for(self, records: npt.NDArray[int64]) -> AnswerNoise:
         """Return the noise on what owners with n_i ``records`` answer with, gradient by gradient.
@@ -350,13 +342,8 @@ class ScenarioFacts(CachedSpec):
     @property
     def trained_on(self) -> tuple[int, ...] | None:
         """Records per owner that are not held out; None where the data decide."""
-        return self.records and held_out.trained_on(self.data.held_out, self.records)
+        return self.records and trained_on(self.data.held_out, self.records)
 
 
 _CLAIMED = ("data", "model", "privacy")
 """Parts whose members a claim of privacy rests on; others are not given records."""
-
-
-def _counts(part: object) -> bool:
-    """Tell whether a part is a whole number, or a list of such."""
-    return type(part) is int or (type(part) is tuple and all(type(item) is int for item in part))

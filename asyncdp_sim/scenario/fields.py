@@ -1,7 +1,5 @@
 """The fields of scenario files: what each means, where it stands, its domain, an example."""
 
-import json
-import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Spec, Variant, kind_of
+from asyncdp_sim.core.words import toml_of
 from asyncdp_sim.network.table_file import EXAMPLES
 from asyncdp_sim.scenario.spec import Scenario
 
@@ -113,24 +112,24 @@ def _choice(inside: tuple[Any, ...]) -> str:
 
 def _number(kind: Any, marks: list[Any]) -> str:
     """Return the range of a number, as narrow as all of its constraints make it."""
-    low, high, over, under = -math.inf, math.inf, False, False
-    finite = False
+    finite = any(getattr(mark, "allow_inf_nan", None) is False for mark in marks)
+    low = max(_bounds(marks, ge=False, gt=True), default=None)
+    high = min(_bounds(marks, le=True, lt=False), default=None)  # of equal ends the open one
+    ends = []
+    if low is not None:
+        ends.append(f"{'>' if low[1] else '≥'} {_spelled(low[0])}")
+    if high is not None:
+        ends.append(f"{'≤' if high[1] else '<'} {_spelled(high[0])}")
+    infinite = ", or inf" if kind is float and not finite and high is None else ""
+    return f"{_NUMBERS[kind]} {' and '.join(ends)}".strip() + infinite
+
+
+def _bounds(marks: list[Any], **names: bool) -> Iterator[tuple[float, bool]]:
+    """Yield the bounds that marks of these names set, each with what stands beside its name."""
     for mark in marks:
-        for name, strict in (("ge", False), ("gt", True)):
-            bound = getattr(mark, name, None)
-            if bound is not None and (bound, strict) > (low, over):
-                low, over = bound, strict
-        for name, strict in (("le", False), ("lt", True)):
-            bound = getattr(mark, name, None)
-            if bound is not None and (-bound, strict) > (-high, under):
-                high, under = bound, strict
-        finite |= getattr(mark, "allow_inf_nan", None) is False
-    noun = _NUMBERS[kind]
-    above = "" if low == -math.inf else f"{'>' if over else '≥'} {_spelled(low)}"
-    below = "" if high == math.inf else f"{'<' if under else '≤'} {_spelled(high)}"
-    infinite = ", or inf" if kind is float and not finite and below == "" else ""
-    range_ = " and ".join(part for part in (above, below) if part != "")
-    return f"{noun} {range_}".strip() + infinite
+        for name, beside in names.items():
+            if getattr(mark, name, None) is not None:
+                yield getattr(mark, name), beside
 
 
 def _spelled(bound: float) -> str:
@@ -154,8 +153,7 @@ def examples_of(member: type[_M]) -> tuple[_M, ...]:
 
     They are for the reference and for tests, between them of every way in which it can be set.
     """
-    listed = examples().get(member.__name__, [{}])
-    return tuple(member(**_with_file(fields)) for fields in listed)
+    return tuple(member(**_with_file(fields)) for fields in examples().get(member.__name__, [{}]))
 
 
 @cache
@@ -169,26 +167,9 @@ def _with_file(fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {"path": str(path)} if path.is_file() else fields
 
 
-def toml(value: Any) -> str:
-    """Return a value as TOML writes it in one line."""
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
-        return f"{{ {inner} }}" if inner != "" else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _key(key: str) -> str:
-    bare = key.replace("_", "").replace("-", "")
-    return key if bare.isascii() and bare.isalnum() else json.dumps(key, ensure_ascii=False)
-
-
 def line_of(at: str, example: Callable[..., Any], *of: Any) -> str:
     """Return the line of TOML that sets a table or field to an example."""
-    return f"{at} = {toml(example(*of))}"
+    return f"{at} = {toml_of(example(*of))}"
 
 
 def value_of(info: FieldInfo) -> Any:
@@ -204,8 +185,8 @@ def example_of(member: type[BaseModel]) -> dict[str, Any]:
     """Return an example of a table: of a kind its first, else what is required of it."""
     if issubclass(member, Variant):
         return _said(examples_of(member)[0])
-    needed = {n: info for n, info in member.model_fields.items() if info.is_required()}
-    return {info.alias or name: value_of(info) for name, info in needed.items()}
+    fields = member.model_fields.items()
+    return {info.alias or name: value_of(info) for name, info in fields if info.is_required()}
 
 
 def example_with(member: Any, name: str, info: FieldInfo) -> dict[str, Any]:
@@ -223,8 +204,8 @@ def _said(example: BaseModel, *names: str) -> dict[str, Any]:
     table = {"kind": example.kind} if isinstance(example, Variant) else {}
     for name, info in type(example).model_fields.items():
         value = getattr(example, name)
-        faults = info.is_required() or name in names or value != info.default
-        if faults and value is not None:
+        is_set = info.is_required() or name in names or value != info.default
+        if is_set and value is not None:
             table[info.alias or name] = Path(value).name if name in _FILES else plain(value)
     return table
 
@@ -429,9 +410,7 @@ def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
     value = info.get_default(call_default_factory=True)
-    if value is None:
-        return "absent"
-    return toml(plain(value))
+    return "absent" if value is None else toml_of(plain(value))
 
 
 def _merged(found: Sequence[Field]) -> tuple[Field, ...]:

@@ -16,14 +16,10 @@ from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import (
     EITHER,
     Raw,
-    WrittenPart,
-    jsonable,
     keys,
     listed,
     set_path,
-    together,
     toml,
-    written_parts,
 )
 from asyncdp_sim.scenario.spec import Scenario
 
@@ -179,17 +175,11 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     They stay absolute where it lies in none. :data:`SCHEMA_LINE` is for those who write a file
     that is to be edited: results, beside which no schema lies, name none.
     """
-    return together(
-        part.toml if directory is None or not part.placed else toml(_moved(part, directory))
-        for part in written_parts(scenario)
-    )
-
-
-def _moved(part: WrittenPart, directory: Path) -> Raw:
-    """Return a part of a scenario as tables whose paths load when it lies in a directory."""
-    raw = part.copied()
-    _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
-    return relative(raw, directory)
+    raw = scenario.plain()
+    if directory is not None:
+        _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+        raw = relative(raw, directory)
+    return toml(raw)
 
 
 def require_new(file: Path, option: str = "--save") -> None:
@@ -238,14 +228,9 @@ def write_new(text: str, file: Path, option: str = "--save") -> None:
 
 def data_files(scenario: Scenario) -> list[str]:
     """Return the paths of all data files that a scenario and its sweep name, once each."""
-    matches: list[str] = []
-
-    def note(path: str) -> str:
-        matches.append(path)
-        return path
-
-    _map_paths(scenario.plain(), note)
-    return list(dict.fromkeys(matches))
+    paths: dict[str, str] = {}
+    _map_paths(scenario.plain(), lambda path: paths.setdefault(path, path))
+    return list(paths)
 
 
 def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
@@ -262,25 +247,7 @@ def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     SpecError
         If a class from outside is in no file.
     """
-    return _unplaced(scenario.plain(), digest)
-
-
-def unplaced_json(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
-    """Return the same of a scenario without a sweep, ready for JSON; not to be changed.
-
-    Parts without files are made once for all cells of a sweep that have them in common.
-    """
-    raw: Raw = {}
-    for part in written_parts(scenario):
-        if part.placed or part.key == "channel":
-            raw |= jsonable(_unplaced(part.copied(), digest))
-        else:
-            raw[part.key] = part.json
-    return raw
-
-
-def _unplaced(raw: Raw, digest: Callable[[str], str]) -> Raw:
-    """Return tables that are changed so as to name a file by name and digest."""
+    raw = scenario.plain()
     swept = raw.pop("sweep", None)
     for table in list(_with_files(raw)):
         for key in [key for key in _FILES if isinstance(table.get(key), str)]:
@@ -337,8 +304,7 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
 def _check_grid(scenario: Scenario) -> None:
     """Check every cell of a sweep, so that none fails half-way; each fault is reported once."""
     faults: dict[Fault, None] = {}
-    grid = scenario.grid()
-    for chosen in grid:
+    for chosen in scenario.grid():
         try:
             scenario.cell(chosen)
         except (SpecError, DataError) as error:
@@ -358,23 +324,17 @@ def _read(file: Path) -> Raw:
         own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
         problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"
     except OSError as error:
-        problem, remedy = (
-            f"an unreadable file ({error.strerror})",
-            "allowed is a readable TOML file",
-        )
+        problem = f"an unreadable file ({error.strerror})"
+        remedy = "allowed is a readable TOML file"
     except UnicodeDecodeError as error:
-        problem, remedy = (
-            f"bytes that are not UTF-8 at offset {error.start}",
-            "allowed is UTF-8 text",
-        )
+        problem = f"bytes that are not UTF-8 at offset {error.start}"
+        remedy = "allowed is UTF-8 text"
     except TooLongError as error:
-        few = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
-        problem, remedy = str(error), few
+        problem = str(error)
+        remedy = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
     except ValueError as error:
-        problem, remedy = (
-            f"text that is not TOML ({error})",
-            "allowed is TOML 1.0, as in asyncdp new",
-        )
+        problem = f"text that is not TOML ({error})"
+        remedy = "allowed is TOML 1.0, as in asyncdp new"
     raise SpecError([Fault("", problem, remedy)], str(file))
 
 

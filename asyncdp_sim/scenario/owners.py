@@ -3,6 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -66,12 +67,11 @@ def count_owners(
         return False
     names = owners.get("names")
     if names is None:
-        try:
+        with suppress(SpecError):
             names = names_of(parse(DataSpec, raw.get("data")))
-        except SpecError:
-            names = ()
-    reported = isinstance(names, list | tuple) and len(names) > 0
-    count = len(names) if reported else otherwise
+    count = otherwise
+    if isinstance(names, list | tuple) and len(names) > 0:
+        count = len(names)
     if count is not None:
         raw["owners"] = owners | {"count": count}
     return count is not None
@@ -79,10 +79,7 @@ def count_owners(
 
 def may_change(paths: Iterable[str]) -> bool:
     """Tell whether setting any of these paths may change who the owners are."""
-    spelled = [path.split(".") for path in paths]
-    return any(
-        keys[0] == "data" or keys[:2] in (["owners"], ["owners", "names"]) for keys in spelled
-    )
+    return any(path.split(".")[0] == "data" or path in ("owners", "owners.names") for path in paths)
 
 
 LONGEST = 20
@@ -141,15 +138,13 @@ def shown(names: Sequence[str]) -> tuple[str, ...]:
     Two that would look alike have their place (from 1) behind them.
     """
     clean = [_printable(name) for name in names]
+    marks = [f" #{i}" for i in range(1, len(clean) + 1)]
+    marked = [_cut(name, LONGEST - len(m)) + m for name, m in zip(clean, marks, strict=True)]
     short = [_cut(name, LONGEST) for name in clean]
     seen = Counter(short)
-    marked = [
-        _marked(name, i) if seen[cut] > 1 else cut
-        for i, (name, cut) in enumerate(zip(clean, short, strict=True), 1)
-    ]
-    if len(set(marked)) < len(marked):  # a mark that another is really called
-        marked = [_marked(name, i) for i, name in enumerate(clean, 1)]
-    return tuple(marked)
+    mixed = [m if seen[cut] > 1 else cut for cut, m in zip(short, marked, strict=True)]
+    # a mark may be what another is really called
+    return tuple(mixed if len(set(mixed)) == len(mixed) else marked)
 
 
 def places_of(
@@ -231,11 +226,6 @@ def _printable(name: str) -> str:
 
 def _cut(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
-
-
-def _marked(name: str, number: int) -> str:
-    mark = f" #{number}"
-    return f"{_cut(name, LONGEST - len(mark))}{mark}"
 
 
 class LognormalCounts(Spec):
@@ -340,11 +330,15 @@ class Owners(Spec):
         return tuple(range(1, self.count + 1)) if self.numbers is None else self.numbers
 
     @property
+    def _called_judges(self) -> tuple[int | str, ...]:
+        """The entries of ``score_on``, where it is a list."""
+        return self.score_on if isinstance(self.score_on, tuple) else ()
+
+    @property
     def unresolved(self) -> bool:
         """Whether owners are still to be found by names or lists: only, without or score_on."""
-        judges = self.score_on if isinstance(self.score_on, tuple) else ()
         called = self.only is not None or self.without is not None
-        return called or any(isinstance(judge, str) for judge in judges)
+        return called or any(isinstance(judge, str) for judge in self._called_judges)
 
     def chosen(self, names: Sequence[str]) -> list[int]:
         """Return the places, from 0, of those who take part by ``only`` and ``without``.
@@ -354,15 +348,12 @@ class Owners(Spec):
         SpecError
             On owners that there are not, and where nobody is left.
         """
-        key, called = "without", self.without
-        if called is None:
-            key, called = "only", self.only
-        if called is None:
+        if self.without is None and self.only is None:
             return list(range(self.count))
-        result = places_of(f"owners.{key}", called, names, self.participants)
-        if key == "only":
-            return result
-        rest = sorted(set(range(self.count)) - set(result))
+        if self.without is None:
+            return places_of("owners.only", self.only or (), names, self.participants)
+        absent = places_of("owners.without", self.without, names, self.participants)
+        rest = sorted({*range(self.count)} - {*absent})
         if len(rest) == 0:
             remedy = "allowed are fewer: one owner at least takes part"
             raise SpecError([Fault("owners.without", "every owner", remedy)])
@@ -377,12 +368,11 @@ class Owners(Spec):
 
     def _judges(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers that ``score_on`` lists, the participants being called by names."""
-        value = self.score_on if isinstance(self.score_on, tuple) else ()
         absent = {*range(1, self.whole + 1)} - {*self.participants}
-        called = [entry for entry in value if entry not in absent]
+        called = [entry for entry in self._called_judges if entry not in absent]
         result = places_of("owners.score_on", called, names, self.participants)
         here = (self.participants[place] for place in result)
-        return tuple(sorted({*here, *(absent & {*value})}))
+        return tuple(sorted({*here, *(absent & {*self._called_judges})}))
 
     def judging_beside(self, called: Sequence[int | str]) -> "Judging | None":
         """Return the specification of the judging owners, given participants' names."""
@@ -395,10 +385,10 @@ class Owners(Spec):
         """Return the owners at these places, who keep their numbers; by now all are called so."""
         numbers = tuple(self.participants[place] for place in chosen)
         names = None if self.names is None else tuple(self.names[place] for place in chosen)
-        change: dict[str, Any] = {"count": len(numbers), "names": names}
+        absent = {"only": None, "without": None}
+        change: dict[str, Any] = {"count": len(numbers), "names": names, **absent}
         if isinstance(self.score_on, tuple):
             change["score_on"] = self._judges(called)
-        change |= {"only": None, "without": None}
         if len(numbers) < self.whole:
             change |= {"numbers": numbers, "of": self.whole}
         return self.model_copy(update=change)
@@ -410,10 +400,8 @@ class Owners(Spec):
         if (self.numbers is None) != (self.of is None):
             key, other = ("of", "numbers") if self.of is None else ("numbers", "of")
             return [Fault(f"owners.{key}", "nothing", f"this field goes with owners.{other}")]
-        judges = self.score_on if isinstance(self.score_on, tuple) else ()
-        beyond = [
-            judge for judge in judges if isinstance(judge, int) and not 1 <= judge <= self.whole
-        ]
+        numbers = (judge for judge in self._called_judges if isinstance(judge, int))
+        beyond = [number for number in numbers if not 1 <= number <= self.whole]
         if len(beyond) > 0:
             remedy = f"allowed are owner numbers 1 to {self.whole}, and names"
             return [Fault("owners.score_on", show(beyond[0]), remedy)]

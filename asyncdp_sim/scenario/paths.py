@@ -1,16 +1,21 @@
-"""Scenarios as plain tables: dotted paths as ``--set`` and ``[sweep]`` use them, TOML and JSON."""
+"""Dotted paths of a scenario: as ``--set`` and ``[sweep]`` set them, and swept settings in words.
 
+The words are the letter of each path, its axis, and what its values mean.
+"""
+
+import json
 import math
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.files import from_toml
-from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.core.validation import fields_of_kind, show
+from asyncdp_sim.core.words import MOST_NUMBERS, as_float, number, numbers, ranges
+from asyncdp_sim.network.channels import label_of
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""
@@ -134,60 +139,6 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-_A_PLACE = re.compile("path|python:")
-"""What the text of each part has in it that names a file."""
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenPart:
-    """A part of a scenario in plain words, every default filled in; not to be changed.
-
-    Attributes
-    ----------
-    key : str
-        What a scenario file calls it.
-    value : object
-        A table, list, number or text that is ready for TOML.
-    """
-
-    key: str
-    value: Any
-
-    @cached_property
-    def toml(self) -> str:
-        """Its lines of a scenario file; those of a table begin with its name in brackets."""
-        return toml({self.key: self.value})
-
-    @cached_property
-    def json(self) -> Any:
-        """The same, ready for JSON."""
-        return jsonable(self.value)
-
-    @cached_property
-    def placed(self) -> bool:
-        """Whether it may name a file, by its place: where it is written matters then."""
-        return _A_PLACE.search(self.toml) is not None
-
-    def copied(self) -> Raw:
-        """Return it as tables that may be changed."""
-        return {self.key: listed(self.value)}
-
-
-def written_parts(scenario: Spec) -> Iterator[WrittenPart]:
-    """Yield the parts of a scenario that are there, in the order of its fields."""
-    for name in type(scenario).model_fields:
-        part = getattr(scenario, name)
-        if part is not None and (name != "sweep" or len(part) > 0):
-            yield _written(_Field(scenario, name))
-
-
-def together(texts: Iterator[str]) -> str:
-    """Return the TOML of parts as that of one file: tables come after whatever is none."""
-    every = list(texts)
-    lines = "".join(text for text in every if not text.startswith("["))
-    return "\n".join([lines, *(text for text in every if text.startswith("["))])
-
-
 def toml(tables: Raw) -> str:
     """Return tables as TOML."""
     import tomli_w  # only where a scenario is written
@@ -204,26 +155,178 @@ def listed(value: Any) -> Any:
     return value
 
 
-class _Field:
-    """A field of a scenario as a key: another one's is the same where it is the same object.
+@cache
+def labels() -> Mapping[str, Mapping[str, Any]]:
+    """Return ``symbols``, ``axes`` and ``choices``, each by path."""
+    return tomllib.loads(files(__package__).joinpath("labels.toml").read_text("utf-8"))
 
-    One that is merely equal may be written otherwise, as 0.0 and −0.0 are.
+
+def symbol(path: str) -> str:
+    """Return the letter or word for a swept path."""
+    return str(labels()["symbols"].get(path, path.rpartition(".")[2].replace("_", " ")))
+
+
+def axis(path: str) -> str:
+    """Return what stands along an axis of a swept number."""
+    return str(labels()["axes"].get(path, path.replace(".", ": ").replace("_", " ")))
+
+
+def choice(path: str, value: str) -> str:
+    """Return one of a path's choices in words; itself where nothing else is known of it."""
+    return _choices(path).get(value, value.replace("-", " "))
+
+
+def _choices(path: str) -> Mapping[str, str]:
+    return dict(labels()["choices"].get(path, {}))
+
+
+def words(path: str, value: Any) -> str:
+    """Return one swept setting in words, such as ``online 20 % of the time``.
+
+    Parameters
+    ----------
+    path : str
+        Of the setting.
+    value : object
+        As cells hold it: tables and lists stand there as JSON text.
     """
+    if path == VARIANT:
+        return str(value)
+    setting = _parsed(value)
+    named = f"{setting:g}" if isinstance(setting, int | float) else setting
+    if isinstance(named, str) and named in _choices(path):
+        return _choices(path)[named]
+    if path in PHRASES:
+        return PHRASES[path](setting)
+    if isinstance(setting, Mapping):
+        return _table(path, setting)
+    if isinstance(setting, Sequence) and not isinstance(setting, str):
+        return _each(symbol(path), setting)
+    return f"{symbol(path)} = {_plain(setting)}"
 
-    def __init__(self, scenario: Spec, name: str) -> None:
-        self.scenario = scenario
-        self.name = name
-        self._part = getattr(scenario, name)
 
-    def __hash__(self) -> int:
-        return hash((self.name, id(self._part)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Field) and self.name == other.name and self._part is other._part
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
-@lru_cache(maxsize=40)  # the fields of a scenario, and some that differ from cell to cell
-def _written(field: _Field) -> WrittenPart:
-    content = field.scenario.model_dump(by_alias=True, exclude_none=True, include={field.name})
-    [(key, value)] = content.items()
-    return WrittenPart(key, listed(value))
+def _plain(value: Any) -> str:
+    """Return a value that no phrase is known for."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return _law(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    if isinstance(value, str):
+        return value.replace("-", " ").replace("_", " ")
+    current = as_float(value)
+    return str(value) if current is None else number(current)
+
+
+def _each(letter: str, given: Sequence[Any]) -> str:
+    """Return a value for each owner; where all but the first agree, those as one."""
+    values = [as_float(value) for value in given]
+    entries = [value for value in values if value is not None]
+    if len(entries) < len(values) or len(values) == 0:
+        return f"{letter} = {_plain(list(given))}"
+    of_one = letter.removesuffix("_i")
+    if len(set(entries)) == 1:
+        return f"{letter} = {number(entries[0])}"
+    if len(set(entries[1:])) == 1:
+        rest = "2" if len(entries) == 2 else f"2 to {len(entries)}"
+        return f"{of_one} of owner 1 = {number(entries[0])}, of {rest} = {number(entries[1])}"
+    if len(entries) <= MOST_NUMBERS:
+        return f"{of_one} by owner = {', '.join(map(number, entries))}"
+    return f"{of_one} = {numbers(entries)}, by owner"
+
+
+def _law(given: Mapping[str, Any]) -> str:
+    """Return a kind with its settings, such as ``exponential, mean 2``."""
+    kind = [str(given["kind"]).replace("-", " ")] if "kind" in given else []
+    rest = [f"{symbol(k)} {_plain(v)}" for k, v in given.items() if k != "kind"]
+    return ", ".join(kind + rest)
+
+
+def _table(path: str, given: Mapping[str, Any]) -> str:
+    """Return a table: its kind, and what else it sets, each in words."""
+    phrase = KINDS.get(f"{path}.{given.get('kind')}")
+    if phrase is not None:
+        return phrase(given)
+    if "kind" not in given:
+        return ", ".join(words(f"{path}.{name}", value) for name, value in given.items())
+    kind = label_of(str(given["kind"])) if path == "channel" else str(given["kind"])
+    rest = [words(f"{path}.{name}", value) for name, value in given.items() if name != "kind"]
+    return ", ".join([kind.replace("-", " "), *rest])
+
+
+def _percent(share: Any) -> str:
+    return f"{number(100 * float(share))} %"
+
+
+def _online(given: Any) -> str:
+    """Return how often owners are online."""
+    if not isinstance(given, list):
+        return f"online {_percent(given)} of the time"
+    if set(given) <= {0, 1} and 1 in given:
+        inside = [place for place, share in enumerate(given, start=1) if share == 1]
+        noun = "owner" if len(inside) == 1 else "owners"
+        return f"{noun} {ranges(inside)} online" + ("" if len(inside) == len(given) else " alone")
+    shares = list(dict.fromkeys(given))
+    if len(shares) > 3:
+        return f"online {_percent(max(given))} to {_percent(min(given))} of the time, by owner"
+    lines = [
+        f"owners {ranges([i for i, item in enumerate(given, start=1) if item == share])} "
+        f"online {_percent(share)} of the time"
+        for share in shares
+        if share < 1
+    ]
+    return ", ".join(lines) or "always online"
+
+
+def _lasting(law: Any) -> str:
+    mean = law.get("mean", law.get("value")) if isinstance(law, Mapping) else law
+    value = as_float(mean)
+    return _plain(law) if value is None else number(value)
+
+
+def _on_off(given: Mapping[str, Any]) -> str:
+    on, off = (_lasting(given.get(side)) for side in ("on", "off"))
+    return f"on for {on} units, off for {off}, in the mean"
+
+
+def _groups(given: Any) -> str:
+    if not isinstance(given, list):
+        return f"groups = {_plain(given)}"
+    if len(given) == 1:
+        return "all go offline together"
+    if all(len(group) == 1 for group in given):
+        return "each goes offline alone"
+    return "offline together: " + " and ".join(ranges(sorted(group)) for group in given)
+
+
+def _resends(given: Any) -> str:
+    return f"up to {_plain(given)} retransmission{'' if given == 1 else 's'}"
+
+
+PHRASES: Mapping[str, Callable[[Any], str]] = {
+    "availability.probability": _online,
+    "availability.groups": _groups,
+    "channel.retransmissions": _resends,
+    "channel.airtime": lambda airtime: f"airtime {_plain(airtime)}",
+    "channel.slot": lambda slot: f"slot {_plain(slot)}",
+    "channel.propagation_delay": lambda delay: f"propagation delay {_plain(delay)}",
+    "protocol.interval": lambda interval: f"every {_plain(interval)} units",
+    "protocol.delay": lambda law: f"mean {_lasting(law)}",
+}
+"""Sentences of values that are numbers, or lists of them."""
+KINDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "availability.always": lambda _: "always online",
+    "availability.on-off": _on_off,
+    "availability.bernoulli": lambda given: _online(given.get("probability")),
+}
+"""Sentences of whole tables, by path and kind."""

@@ -4,18 +4,18 @@ import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import model_validator
+from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.specification import Spec, parse, per_owner, picked, wrong_length
-from asyncdp_sim.core.validation import faults_of, show
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.network import Network
+from asyncdp_sim.data.splits import held_out_faults
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
@@ -48,10 +48,10 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     if len(faults) > 0:
         return faults
     too_slow = list(_computing_faults(scenario))
-    faults += too_slow if len(too_slow) > 0 else conflicts(n_owners, scenario)
+    faults += too_slow if len(too_slow) > 0 else conflicts(scenario.unlimited_network)
     of_privacy = scenario.privacy.faults(n_owners, scenario.model)
     faults += of_privacy
-    for rules in (_label_faults, _timing_faults, _privacy_faults, _meeting_faults):
+    for rules in (_label_faults, _privacy_faults, _meeting_faults):
         faults += rules(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
@@ -62,7 +62,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += _part_faults(scenario)
     faults += scenario.owners.name_faults(scenario.data.split_column)
     faults += _energy_faults(scenario)
-    faults += held_out.faults(scenario.data.held_out, scenario.records or ())
+    faults += held_out_faults(scenario.data.held_out, scenario.records or ())
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
     return [*faults, *_record_faults(scenario)]
@@ -96,46 +96,44 @@ def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault for each part that nobody can be left out of, where somebody is."""
-    key = "without" if scenario.owners.only is None else "only"
-    key = "numbers" if scenario.owners.numbers is not None else key
-    value = getattr(scenario.owners, key)
+    owners = scenario.owners
+    named = [(key, getattr(owners, key)) for key in ("numbers", "only", "without")]
     learner = ["privacy.learner"] if scenario.privacy.learner is not None else []
-    for part in [*scenario.of_everybody, *learner] if value is not None else ():
-        remedy = f"not allowed with {part}: it is of all owners, by their numbers"
-        yield Fault(f"owners.{key}", show(list(value)), remedy)
+    for key, value in [pair for pair in named if pair[1] is not None][:1]:
+        for part in [*scenario.of_everybody, *learner]:
+            remedy = f"not allowed with {part}: it is of all owners, by their numbers"
+            yield Fault(f"owners.{key}", show(list(value)), remedy)
 
 
 def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault where it is plain from the scenario that targets are no labels."""
     model, data = scenario.model, scenario.data
     count, classes = len(model.labels), data.classes
-    if count > 0 and data.target_labels == () and "labels" in type(data).model_fields:
-        remedy = f"allowed is true with model.kind = {model.kind}, which learns labels ±1"
-        yield Fault("data.labels", "false", remedy)
-    elif count > 0 and data.target_labels == ():
-        remedy = f"targets with data.kind = {data.kind} are numbers: allowed is a model of numbers"
-        yield Fault("model.kind", repr(model.kind), remedy)
-    elif count > 0 and not {*(data.target_labels or ())} <= {*model.labels}:
-        remedy = f"targets with data.kind = {data.kind} are labels −1 and 1: allowed is 2"
-        yield Fault("model.classes", str(count), remedy)
-    if count > 0 and len(classes) not in (0, count):
-        remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
-        yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)
-    if scenario.model.intercept is True and not scenario.data.has_columns:
+    if model.intercept is True and not data.has_columns:
         remedy = "allowed is true with a table, whose features a column of ones joins"
         yield Fault("model.intercept", "true", remedy)
-
-
-def _timing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
-    """Yield what keeps timing from depending on the model, where it is to."""
-    if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
-        remedy = 'run.target needs "live": there is no timing to replay before the model is known'
-        yield Fault("run.learning", "'replay'", remedy)
+    if count == 0:
+        return
+    if data.target_labels == () and "labels" in type(data).model_fields:
+        remedy = f"allowed is true with model.kind = {model.kind}, which learns labels ±1"
+        yield Fault("data.labels", "false", remedy)
+    elif data.target_labels == ():
+        remedy = f"targets with data.kind = {data.kind} are numbers: allowed is a model of numbers"
+        yield Fault("model.kind", repr(model.kind), remedy)
+    elif not {*(data.target_labels or ())} <= {*model.labels}:
+        remedy = f"targets with data.kind = {data.kind} are labels −1 and 1: allowed is 2"
+        yield Fault("model.classes", str(count), remedy)
+    if len(classes) not in (0, count):
+        remedy = f"allowed are {count} classes with model.kind = {model.kind}"
+        yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)
 
 
 def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
-    """Yield what the claims of the privacy section do not go with."""
+    """Yield what the claims of the privacy section do not go with, or timing by the model."""
     privacy, algorithm, protocol = scenario.privacy, scenario.algorithm, scenario.protocol
+    if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
+        remedy = 'run.target needs "live": there is no timing to replay before the model is known'
+        yield Fault("run.learning", "'replay'", remedy)
     if privacy.learner is not None and not protocol.has_learner:
         remedy = "not allowed where owners gossip without a learner: each has a model"
         yield Fault("privacy.learner", "a table", remedy)
@@ -150,26 +148,25 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
             yield Fault(key, problem, remedy)
         if read is not None:
             yield Fault(key, problem, by_records)
-    budget, key = privacy.budget, "privacy.budget.kind"
-    if not budget.even and privacy.hides:
-        reasons = [
-            (
-                not protocol.one_each or protocol.answers_each > 1,
-                f"{protocol.kind} with one answer of an owner under way at a time",
-            ),
-            (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
-            (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
-        ]
-        for wrong, why in reasons:
-            if wrong:
-                yield Fault(key, repr(budget.kind), f"allowed is {why}")
+    for remedy in _budget_misfits(scenario):
+        yield Fault("privacy.budget.kind", repr(privacy.budget.kind), f"allowed is {remedy}")
+
+
+def _budget_misfits(scenario: ScenarioFacts) -> Iterator[str]:
+    """Yield what is allowed in place of a budget that gives answers unequal parts."""
+    budget, algorithm, protocol = scenario.privacy.budget, scenario.algorithm, scenario.protocol
+    if not budget.even and scenario.privacy.hides:
+        if not protocol.one_each or protocol.answers_each > 1:
+            yield f"{protocol.kind} with one answer of an owner under way at a time"
+        if algorithm.gradients_per_answer > 1:
+            yield "one gradient in an answer"
+        if algorithm.answers_once:
+            yield f"nothing with algorithm {algorithm.kind}, which asks once"
     by_chance = protocol.selection_probabilities(scenario.owners.count) is not None
     if budget.of_asked and scenario.apart is not None:
-        remedy = "allowed is anything else with privacy.participation.apart, which changes p_i"
-        yield Fault(key, repr(budget.kind), remedy)
+        yield "anything else with privacy.participation.apart, which changes p_i"
     elif budget.of_asked and not by_chance:
-        remedy = "allowed is anything else: the learner asks no owner by probabilities p_i"
-        yield Fault(key, repr(budget.kind), remedy)
+        yield "anything else: the learner asks no owner by probabilities p_i"
 
 
 def _meeting_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
@@ -220,8 +217,6 @@ def _record_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 
 _S = TypeVar("_S", bound=Spec)
-_KNOWN_TO_FIT = object()
-"""Context for the validator: the parts are known to be consistent."""
 
 
 class Scenario(ScenarioFacts):
@@ -241,18 +236,15 @@ class Scenario(ScenarioFacts):
     """
 
     @model_validator(mode="after")
-    def _names_its_source(self) -> "Scenario":
+    def _names_its_source(self) -> Self:
         """Say where the records come from, where nobody did, or who said synthetic reads a file."""
         if self.source is None or (self.source == SYNTHETIC and not self.data.synthetic):
             object.__setattr__(self, "source", self.data.origin)
         return self
 
-    @model_validator(mode="after")
-    def _fits_together(self, info: ValidationInfo) -> "Scenario":
-        result = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
-        if result:
-            raise faults_of(result)
-        return self
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from conflicts_within(self)
 
     def part(self, everybody: Dataset) -> Dataset:
         """Return the records of those who take part, out of those of all owners."""
@@ -285,8 +277,9 @@ class Scenario(ScenarioFacts):
 
     def plain(self) -> Raw:
         """Return the scenario as TOML-ready tables, with every default filled in."""
-        raw: Raw = listed(self.model_dump(by_alias=True, exclude_none=True))
-        return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
+        absent = {"sweep"} if len(self.sweep) == 0 else None
+        raw: Raw = listed(self.model_dump(by_alias=True, exclude_none=True, exclude=absent))
+        return raw
 
     def replace(self, **parts: Any) -> "Scenario":
         """Return a copy of the scenario with other parts, which is validated.
@@ -325,13 +318,9 @@ class Scenario(ScenarioFacts):
         return self._unswept()._taking_part()
 
     def _unswept(self) -> "Scenario":
+        """Return the same without a sweep, whose parts all cells share."""
         if len(self.sweep) == 0 and self.owners.counted is None:
             return self
-        return self._one_cell
-
-    @cached_property
-    def _one_cell(self) -> "Scenario":
-        """The same without a sweep, whose parts all cells share."""
         owners = self.owners.model_copy(update={"counted": None})
         return self.model_copy(update={"sweep": {}, "owners": owners})
 
@@ -395,15 +384,13 @@ class Scenario(ScenarioFacts):
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
         return asked and any(self.cell(item).data.file is not None for item in self.grid())
 
-    def cell(self, chosen: Mapping[str, Any], *, known_to_fit: bool = False) -> "Scenario":
+    def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
         """Return the scenario of one cell.
 
         Parameters
         ----------
         chosen : mapping
             The swept paths and their values.
-        known_to_fit : bool
-            Whether it was made before, so that its parts are known to fit together.
 
         Raises
         ------
@@ -428,7 +415,7 @@ class Scenario(ScenarioFacts):
             set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
-        cell: Scenario = parse(Scenario, raw, _KNOWN_TO_FIT if known_to_fit else None)
+        cell: Scenario = parse(Scenario, raw)
         return cell._taking_part()
 
     def _open_at(self, sections: set[str]) -> Raw:
@@ -448,15 +435,6 @@ class Scenario(ScenarioFacts):
         if counted:
             del raw["owners"]["count"]
         return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
-
-    def over(self, network: Network) -> "Scenario":
-        """Return the same scenario with this network, which is equal to its own.
-
-        What has been worked out of that is not worked out again.
-        """
-        twin = self.model_copy()
-        twin.__dict__["network"] = network
-        return twin
 
 
 def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:

@@ -67,8 +67,6 @@ def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
     content = list[dict[str, Any]]()
     for other in others:
         found = {} if other.gains is None else gains_content(other.gains)
-        more = other.more
-        ends = None if more is None else {"gain": more.value, "low": more.low, "high": more.high}
         content.append(
             {
                 "protocol": other.name,
@@ -76,7 +74,7 @@ def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
                 "refused": other.refused,
                 "consortium": found.get("consortium"),
                 "owners": found.get("owners", []),
-                "difference": ends,
+                "difference": None if other.more is None else other.more.content(),
             }
         )
     return content

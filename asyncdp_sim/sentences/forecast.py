@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
 from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, to_digits
-from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
+from asyncdp_sim.decision import BreakEven, Consortium, Estimate
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
@@ -166,7 +166,7 @@ def _single_owners(gains: GainForecast) -> str:
 def _remaining(gains: GainForecast) -> str:
     """Return what owners gain if they alone join."""
     mean = Estimate(nan) if gains.together is None else gains.together.gain
-    return if_others_left(gains.counts(), _ends(mean), gains.unit)
+    return if_others_left(gains.counts(), mean.content(), gains.unit)
 
 
 def _break_even_line(gains: GainForecast) -> str:
@@ -212,7 +212,7 @@ def _how_sure(found: Forecast) -> str:
 def _sharing(found: Forecast) -> str:
     if found.gains is not None and found.gains.reads == "owner":
         return SHARE
-    return RELEASE if found.not_for_release else ""
+    return "" if found.release else RELEASE
 
 
 def name_of(owner: OwnerGain) -> str:
@@ -363,7 +363,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     return [
         *rows,
         ("method", found.method),
-        ("data", found.data + (f": {RELEASE}" if found.not_for_release else "")),
+        ("data", found.data + ("" if found.release else f": {RELEASE}")),
     ]
 
 
@@ -372,7 +372,7 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     if gains is None or gains.together is None:
         return
     mean = gains.together
-    weighted = with_ends(_ends(mean.by_records), gains.unit)
+    weighted = with_ends(mean.by_records.content(), gains.unit)
     yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
     yield "material", f"{gains.material:.0%} of the own error"
@@ -461,7 +461,7 @@ def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> 
             del raw[key]
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
-    raw["label"] = RELEASE if found.not_for_release else "no private record was read"
+    raw["label"] = "no private record was read" if found.release else RELEASE
     return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
 
 
@@ -495,11 +495,8 @@ def gains_content(gains: GainForecast) -> dict[str, Any]:
 
 
 def _consortium(gains: GainForecast, mean: Consortium) -> dict[str, Any]:
-    by_records = _ends(mean.by_records) | {"verdict": str(mean.verdict_by_records)}
     return {
-        **_ends(mean.gain),
-        "by_records": by_records,
-        "verdict": str(mean.verdict),
+        **mean.content(),
         "assumes": f"all {gains.count} owners join, with these ε",
         "own": gains.own,
         "joint": gains.joint,
@@ -510,32 +507,15 @@ def _consortium(gains: GainForecast, mean: Consortium) -> dict[str, Any]:
 
 
 def _owner(owner: OwnerGain) -> dict[str, Any]:
-    gain: Gain = owner.gain
-    joint = _ends(gain.joint_gain)
     return {
         "owner": owner.owner,
         "name": owner.name,
-        "records": gain.records,
         "epsilon": owner.epsilon,
-        "own": gain.own,
-        "own_best": gain.own_best,
-        "joint": gain.joint,
-        "adapted": gain.adapted,
-        "guessing": gain.guessing,
-        **_ends(gain.gain),
-        "joint_gain": joint["gain"],
-        "joint_gain_low": joint["low"],
-        "joint_gain_high": joint["high"],
-        "verdict": str(gain.verdict),
-        "rows_to_decide": gain.rows_to_decide,
-        "better_in": gain.better_in,
-        "runs": len(gain.by_run),
+        **owner.gain.content(),
+        "better_in": owner.gain.better_in,
+        "runs": len(owner.gain.by_run),
         "break_even": _levels(owner.break_even),
     }
-
-
-def _ends(gain: Estimate) -> dict[str, float]:
-    return {"gain": gain.value, "low": gain.low, "high": gain.high}
 
 
 def _levels(level: BreakEven | None) -> dict[str, float] | None:

@@ -243,8 +243,8 @@ class Label:
     timing_accounted : bool
         Whether the times of answers, and their absence, reveal nothing about records or are
         charged.
-    not_for_release : bool
-        Whether private records of a real file were read.
+    release : bool
+        Whether it may be published: no private record of a real file was read.
     epsilon_at_least : bool
         Whether ε may be larger for records outside the table, because a bound was declared.
     mixed : tuple of str
@@ -256,7 +256,7 @@ class Label:
     epsilon_true: float | None
     delta: float | None
     timing_accounted: bool
-    not_for_release: bool
+    release: bool
     epsilon_at_least: bool = False
     mixed: tuple[str, ...] = ()
 
@@ -328,8 +328,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if untimed:
         why = dict.fromkeys(reason for one in untimed for reason in timing_reasons(one))
         sentences.append(f"TIMING NOT ACCOUNTED: {_cut([*why])}.")
-    unreleasable = any(map(_is_unreleasable, manifests))
-    if unreleasable:
+    release = all(map(_may_be_released, manifests))
+    if not release:
         sentences.append("NOT FOR RELEASE: private records were read.")
     deltas = [delta for manifest in manifests if (delta := stated_delta(manifest)) is not None]
     return Label(
@@ -339,7 +339,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
         epsilon_at_least=any(map(is_at_least, manifests)),
         delta=max(deltas) if deltas else None,
         timing_accounted=all(map(is_timed, manifests)),
-        not_for_release=unreleasable,
+        release=release,
         mixed=tuple(
             name for name, value in _OF_EACH.items() if len(set(map(value, manifests))) > 1
         ),
@@ -352,9 +352,9 @@ def _largest(manifests: Sequence[Manifest]) -> float | None:
     return None if len(shown) < len(manifests) and inf not in shown else max(shown)
 
 
-def _is_unreleasable(manifest: Manifest) -> bool:
-    """Return whether private records were read, or may have been."""
-    return of_summary(manifest, "not_for_release") is not False
+def _may_be_released(manifest: Manifest) -> bool:
+    """Return whether it is known that no private record was read."""
+    return of_summary(manifest, "not_for_release") is False
 
 
 _OF_EACH: dict[str, Callable[[Manifest], object]] = {
@@ -362,7 +362,7 @@ _OF_EACH: dict[str, Callable[[Manifest], object]] = {
     "epsilon_true": lambda manifest: _largest([manifest]),
     "delta": stated_delta,
     "timing_accounted": is_timed,
-    "not_for_release": _is_unreleasable,
+    "release": _may_be_released,
     "epsilon_at_least": is_at_least,
 }
 """The values of one result, which a label of several need not say of each of them."""

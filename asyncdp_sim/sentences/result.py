@@ -278,11 +278,8 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if rule is not None:
         yield "participation", rule
     yield "timing", "accounted" if text.timing_accounted else "NOT accounted"
-    read = text.not_for_release
-    yield (
-        "may be published",
-        f"{'no: private records were read' if read else 'yes: synthetic records'}",
-    )
+    may_be = "yes: synthetic records" if text.release else "no: private records were read"
+    yield "may be published", may_be
 
 
 def _attacker(manifest: Mapping[str, Any]) -> str:

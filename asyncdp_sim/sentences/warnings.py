@@ -185,7 +185,7 @@ class TicksMeet(Notice):
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
         """Yield at most one, where the share exceeds :data:`asyncdp_sim.network.spec.NOTICED`."""
-        met = meeting(scenario.network.n_owners, scenario.network)
+        met = meeting(scenario.network)
         if met > NOTICED:
             yield cls(met)
 

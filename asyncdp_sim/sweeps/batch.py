@@ -88,7 +88,7 @@ class Cell:
     @property
     def scenario(self) -> Scenario:
         """Its scenario, made again at each access: thousands of them need not be kept."""
-        return self.base.cell(self.values, known_to_fit=True)
+        return self.base.cell(self.values)
 
     @property
     def name(self) -> str:
@@ -105,15 +105,10 @@ def grid(scenario: Scenario) -> list[Cell]:
         If it has none, or values do not fit together.
     """
     scenario.require_sweep()
-    cells: list[Cell] = []
-    network: Network | None = None
-    for number, values in enumerate(scenario.grid()):
-        cell = scenario.cell(values)
-        if network is not None and cell.has_network(network):
-            cell = cell.over(network)  # whose digest is known
-        network = cell.network
-        cells.append(Cell.from_grid(number, values, scenario, cell))
-    return cells
+    return [
+        Cell.from_grid(number, values, scenario, scenario.cell(values))
+        for number, values in enumerate(scenario.grid())
+    ]
 
 
 def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
@@ -199,9 +194,8 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
     value = "runs.parquet" in folder.entries(shared)
-    network = cells[0].scenario.network
     for cell in cells:
-        scenario = cell.scenario.over(network)
+        scenario = cell.scenario
         try:
             dataset = build_dataset(scenario, read=kept_records)
             if value and scenario.run.learning != "live":

@@ -95,30 +95,24 @@ class Prediction:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-def either(quantity: str, found: float | Unknown, formula: str) -> Prediction:
-    """Return a prediction from its value, or from the reason why there is none."""
+def either(
+    quantity: str,
+    found: float | Unknown,
+    formula: str,
+    bounds: tuple[float, float] | tuple[None, None] = (None, None),
+) -> Prediction:
+    """Return a prediction from its value, or from why there is none and what it lies between."""
     if isinstance(found, Unknown):
-        return Prediction(quantity, None, formula, found.reason)
+        return Prediction(quantity, None, formula, found.reason, *bounds)
     return Prediction(quantity, found, formula)
 
 
-def bounded(
-    quantity: str, found: float | Unknown, bounds: tuple[float, float] | None, formula: str
-) -> Prediction:
-    """Return a prediction from its value, or from why there is none and what it lies between."""
-    if not isinstance(found, Unknown) or bounds is None:
-        return either(quantity, found, formula)
-    return Prediction(quantity, None, formula, found.reason, *bounds)
-
-
 def each_of(
-    quantities: tuple[str, ...], found: tuple[float, ...] | Unknown, formula: str
+    quantities: tuple[str, ...], found: tuple[float | Unknown, ...] | Unknown, formula: str
 ) -> Iterator[Prediction]:
     """Yield predictions from their values, or from the one reason why there are none."""
-    if isinstance(found, Unknown):
-        return (Prediction(quantity, None, formula, found.reason) for quantity in quantities)
-    pairs = zip(quantities, found, strict=True)
-    return (Prediction(quantity, value, formula) for quantity, value in pairs)
+    values = (found,) * len(quantities) if isinstance(found, Unknown) else found
+    return (either(name, value, formula) for name, value in zip(quantities, values, strict=True))
 
 
 @cache

@@ -36,6 +36,12 @@ _K = EventKind
 class Spells:
     """Spells of owners in states other than idle, as they are noted.
 
+    Parameters
+    ----------
+    n_owners : int
+    kernel : Kernel
+        Its tick dates what begins or ends now.
+
     Attributes
     ----------
     acknowledged : list of tuple of int
@@ -46,25 +52,26 @@ class Spells:
         Owners to whom queries take time, so that an event tells when one is heard.
     """
 
-    def __init__(self, n_owners: int) -> None:
+    def __init__(self, n_owners: int, kernel: Kernel) -> None:
+        self._kernel = kernel
         self._rows = array("q")
         self.acknowledged: list[tuple[int, int]] = []
         self.openings = [0] * (n_owners + 1)
         self.travelling: set[int] = set()
 
-    def note(self, owner: int, state: State, start: int, end: int) -> None:
-        """Note that an owner is in a state during [start, end), or until the run ends before."""
-        if end > start:
-            self._rows.extend((owner, state, start, min(end, LAST_TICK)))
+    def note(self, owner: int, state: State, start: int, ticks: int) -> None:
+        """Note that an owner is in a state for so long, or until the run ends before."""
+        if ticks > 0:
+            self._rows.extend((owner, state, start, min(start + ticks, LAST_TICK)))
 
-    def begin(self, owner: int, state: State, start: int) -> int:
+    def begin(self, owner: int, state: State) -> int:
         """Note that an owner is in a state from now on; return the number of the spell."""
-        self._rows.extend((owner, state, start, LAST_TICK))
+        self._rows.extend((owner, state, self._kernel.tick, LAST_TICK))
         return len(self._rows) - 1
 
-    def end(self, spell: int, tick: int) -> None:
-        """Note when a spell has ended; one that has no end lasts as long as the run."""
-        self._rows[spell] = tick
+    def end(self, spell: int) -> None:
+        """Note that a spell ends now; one that has no end lasts as long as the run."""
+        self._rows[spell] = self._kernel.tick
 
     @property
     def rows(self) -> Ticks:
@@ -228,7 +235,7 @@ class Recorder:
         self.update_ticks = array("q")
         self.attempts = [0] * (n_owners + 1)
         self.refused = [0] * (n_owners + 1)
-        self.unheard = [0] * (n_owners + 1)
+        self.requests_lost = [0] * (n_owners + 1)
         self.recomputed = 0
         self.in_flight_total = 0
         self.in_order = True
@@ -301,19 +308,13 @@ class Recorder:
         """Return the events, or None where they are not kept."""
         return None
 
-    def trace(
-        self,
-        end_tick: int,
-        ending: Ending,
-        *,
-        on_air_ticks: int,
-        one_on_one: bool,
-        one_each: bool,
-        answers_per_update: int | None = 1,
-        answers_once: bool = False,
-        apart: int | None = None,
-    ) -> Trace:
-        """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
+    def trace(self, end_tick: int, ending: Ending, **facts: Any) -> Trace:
+        """Return the immutable trace of a run that ended at ``end_tick``.
+
+        Parameters
+        ----------
+        **facts
+            What :class:`Trace` has besides, of which nothing was noted.
 
         Raises
         ------
@@ -322,10 +323,9 @@ class Recorder:
         """
         owners = np.empty(len(self.attempts) - 1, dtype=OWNERS)
         owners["owner"] = np.arange(1, len(self.attempts))
-        for name in ("attempts", "refused", "unheard"):
-            owners[name] = getattr(self, name)[1:]
-        owners["attempts"] += self._turned_away[1:]
-        owners["refused"] += self._turned_away[1:]
+        owners["attempts"] = self.attempts[1:] + self._turned_away[1:]
+        owners["refused"] = self.refused[1:] + self._turned_away[1:]
+        owners["unheard"] = self.requests_lost[1:]
         owners["online"] = self.online_shares(end_tick)
         return Trace(
             end_tick=end_tick,
@@ -334,15 +334,10 @@ class Recorder:
             events=self.event_table(),
             in_flight_total=self.in_flight_total,
             recomputed=self.recomputed,
-            on_air_ticks=on_air_ticks,
             ending=ending,
-            one_on_one=one_on_one,
-            one_each=one_each,
             update_ticks=np.array(self.update_ticks, dtype=np.int64),
-            answers_per_update=answers_per_update,
             in_order=self.in_order,
-            answers_once=answers_once,
-            apart=apart,
+            **facts,
         )
 
     def _exchanges(self) -> Table:
@@ -408,20 +403,20 @@ class OccupationRecorder(EventRecorder):
 
     def __init__(self, n_owners: int, kernel: Kernel, *, events: bool) -> None:
         super().__init__(n_owners, kernel)
-        self.spells = Spells(n_owners)
+        self.spells = Spells(n_owners, kernel)
         self._wanted = events
 
     @override
     def online(self, owner: int) -> None:
         since = self._offline_since[owner]
-        self.spells.note(owner, State.offline, since, self._kernel.tick)
+        self.spells.note(owner, State.offline, since, self._kernel.tick - since)
         super().online(owner)
 
     @override
     def trace(self, end_tick: int, ending: Ending, **facts: Any) -> Trace:
         """Return the trace with the occupation of its owners."""
         for owner, since in self._offline_since.items():
-            self.spells.note(owner, State.offline, since, end_tick)
+            self.spells.note(owner, State.offline, since, end_tick - since)
         trace, events = super().trace(end_tick, ending, **facts), self.event_table()
         occupation = self.spells.occupation(events, end_tick)
         return replace(trace, events=events if self._wanted else None, occupation=occupation)

@@ -53,7 +53,7 @@ SECTION = re.compile(
 """The list of a section, and its title; the label that it names may be an icon alone."""
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
-    r"python -m tests\.(?:benchmarks|peers\.ns3)\.\w+"
+    r"python -m tests\.(?:benchmarks\.\w+|pictures [\w-]+)"
     r"|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
 )
 

@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from analysis.one_panel import TRUTH, written
 from analysis.studies.where_it_ends import FIGURE
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import GREEN
 from asyncdp_sim.results import Sweep
 from scenarios.beyond.moves import (
     LongRun,
@@ -125,26 +128,28 @@ COUNTED = Reason(
 )
 
 
-def _told(sweep: Sweep, name: str) -> str:
-    """Return a variant's bias over that of equation (3), ± a standard error, and as predicted."""
-    values, exact = models(sweep, name)
-    error = uncertain(values) / abs(printed(sweep) - wanted(sweep))
-    return f"{bias(sweep, name):.2f} ± {error:.2f} (predicted {over_printed(sweep, exact):.2f})"
-
-
 def pictures(sweep: Sweep) -> Sequence[Picture]:
-    """Draw where each variant ends, between the owners' own optima."""
-    picture, green = FIGURE.picture(sweep), {"color": "#009E73", "linestyle": "--"}
-    name = "published: each owner counts by its share of time online (equation 3)"
-    line = Layer("upright", printed(sweep), name=name, look=green)
-    first, *other = picture.said.panels
-    panels = [replace(first, marks=[line, *first.marks]), *other]
-    title = (
-        f"Averages over those present end {_told(sweep, PRESENT)} times as far from θ* as the "
-        f"published objective, copies divided by shares {_told(sweep, DIVIDED)} times; ± is one "
-        "standard error"
+    """Draw where each variant ends, beside θ* and where the published objective ends."""
+    picture, at = FIGURE.picture(sweep), printed(sweep)
+    line = Layer("upright", at, look=TRUTH | {"color": GREEN})
+    [panel] = picture.said.panels
+    panel = replace(
+        panel, marks=[line, written(at, -0.5, "published", "right", GREEN), *panel.marks]
     )
-    return [replace(picture, said=replace(picture.said, panels=panels, title=title))]
+    away = abs(at - wanted(sweep))
+    told = [
+        (bias(sweep, name), 2 * uncertain(models(sweep, name)[0]) / away)
+        for name in (PRESENT, DIVIDED)
+    ]
+    return [replace(picture, said=replace(picture.said, panels=[panel], title=as_far(*told)))]
+
+
+def as_far(present: tuple[float, float], divided: tuple[float, float]) -> str:
+    """Return the bias of two variants over the published one, ± two standard errors."""
+    return (
+        f"Averages over those present end {plus_minus(*present)} times as far from the optimum θ* "
+        f"as published, and with steps divided by shares {plus_minus(*divided)} times"
+    )
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.beyond.long_absence import Ending, long_absence
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, copies, long_run, pace, while_it_lasts
@@ -135,16 +138,51 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over the length of cycles, predicted and measured."""
     lengths = np.geomspace(CYCLES[0] / 2, 2 * CYCLES[-1], 40)
     curve = np.array([in_cycles(sweep, each).psi(objective(sweep)) for each in lengths])
-    late = {name: late_psi(result(sweep, name)) for name in NAMES}
-    measured = {name: (float(each.mean()), 2 * uncertain(each)) for name, each in late.items()}
-    dots = [(each, *measured[cycles_of(each)]) for each in CYCLES]
-    called = {WITHOUT: "without this owner", ANEW: "drawn anew each tick"}
-    flat = [
-        Ending(words, *measured[name], exact_psi(sweep, name)) for name, words in called.items()
+    late = {name: late_psi(result(sweep, name)) for name in (*map(cycles_of, CYCLES), WITHOUT)}
+    mean = np.array([values.mean() for values in late.values()])
+    about = np.array([2 * uncertain(values) for values in late.values()])
+    ends, pays = np.array([mean, mean - about, mean + about]), crossing(sweep)
+    exact = np.array([exact_psi(sweep, name) for name in late])
+    limit, share = float(exact[-1]), f"{100 * online(sweep)[0]:.0f} %"
+    marks = [
+        PREDICTED,
+        MEASURED,
+        Layer("line", lengths, curve, look={"color": BLUE}),
+        measured(np.array(CYCLES), ends[:, :-1], **DOTS),
+        written(lengths[0], curve[0], "kept", color=BLUE),
+        Layer("span", low=ends[1, -1], high=ends[2, -1], look={"color": VERMILION, "alpha": 0.3}),
+        Layer("level", y=limit, look=TRUTH | {"color": VERMILION}),
+        written(lengths[0], limit, "left out", color=VERMILION),
+        Layer("upright", pays, look=TRUTH | {"linestyle": ":"}),
+        written(pays, 0.0, number(pays)),
     ]
+    sides = (
+        Side("mean time from one absence to the next (units)", log=True),
+        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
+    )
+    caption = (
+        f"Mean ψ late in the run against the mean length of cycles of presence and absence of an "
+        f"owner that is online {share} of the time. The band around the level without it, which "
+        "is predicted: two standard errors of the measured value."
+    )
+    table = {
+        "cycle": np.array([*CYCLES, np.nan]),
+        "psi": mean,
+        "two_standard_errors": about,
+        "predicted": exact,
+    }
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    share = float(online(sweep)[0])
-    return [long_absence(lengths, curve, dots, flat, crossing(sweep), share, results)]
+    title = leaving_pays(share, pays)
+    return [one_panel("long-absence", title, marks, sides, caption, table, results)]
+
+
+def leaving_pays(share: str, cycle: float) -> str:
+    """Return from which cycles on it is better to leave out an owner."""
+    owner = f"an owner that is online {share} of the time"
+    if cycle > CYCLES[-1]:
+        return f"Leaving out {owner} fits worse, up to cycles of {number(CYCLES[-1])} units"
+    cycles = f"cycles of {number(cycle)} units"
+    return f"Leaving out {owner} fits better only from {cycles} on (predicted)"
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

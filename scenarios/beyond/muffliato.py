@@ -17,11 +17,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from analysis.beyond.message_sums import MessageSums, message_sums
-from analysis.studies.over_distance import distances
-from asyncdp_sim.core.arrays import Array, Bools
+from analysis.one_panel import TRUTH, one_panel, written
+from analysis.studies.over_distance import LEVELS, distances, rows
+from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Cell, Sweep
@@ -35,6 +38,8 @@ from scenarios.papers.resampled import places
 Numbers = npt.NDArray[np.int64]
 AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
+FEW = 30
+"""Pairs that a median is of at least."""
 CLOSE = 1e-9
 """What roundings may amount to, in the unit of losses, of which none is above 1."""
 
@@ -211,14 +216,71 @@ def as_far(graph: str) -> Reason:
     return Reason(SHARED, most, "calculated: no loss is above 1, what an owner's own noise leaves")
 
 
+def quartiles(cell: Cell) -> Columns:
+    """Return quartiles of exact loss over sum by hops, with the median loss, where enough heard."""
+    known = of_cell(cell)
+    exact, summed, hops = known.pairs(known.exact), known.pairs(known.capped), known.distances()
+    count = np.bincount(hops[summed > 0])
+    steps = np.flatnonzero(count >= FEW)
+    at = [(summed > 0) & (hops == step) for step in steps]
+    ratios = [np.quantile(exact[each] / summed[each], LEVELS) for each in at]
+    found = np.array(ratios).reshape(-1, len(LEVELS)).T
+    return rows(cell.label([VARIANT]), steps, found) | {
+        "loss": np.array([np.median(exact[each]) for each in at]),
+        "pairs": count[steps],
+    }
+
+
 def pictures(sweep: Sweep) -> Sequence[Picture]:
-    """Draw the loss over the sum against hops, a line for each graph."""
-    found = []
-    for cell in sweep.cells:
-        known = of_cell(cell)
-        exact, summed = known.pairs(known.exact), known.pairs(known.capped)
-        found.append(MessageSums(cell.label([VARIANT]), known.distances(), exact, summed))
-    return [message_sums(found, [cell.result for cell in sweep.cells])]
+    """Draw the loss over the sum against hops, a line for each graph, and where they are equal."""
+    every, marks = map(quartiles, sweep.cells), list[Layer]()
+    tables = [one for one in every if len(one["hops"]) > 0]
+    if len(tables) == 0:
+        return ()
+    for one, look in zip(tables, looks(len(tables), markersize=4.5), strict=True):
+        hops, name = one["hops"], str(one["graph"][0])
+        color = {"color": look["color"]}
+        band = color | {"alpha": 0.2}
+        marks += [
+            Layer("band", hops, None, one["low"], one["high"], look=band),
+            Layer("line", hops, one["median"], look=look),
+            written(
+                hops[-1], one["median"][-1], name, "above" if len(hops) == 1 else "right", **color
+            ),
+        ]
+    most = max(float(one["hops"][-1]) for one in tables)
+    marks.append(Layer("level", y=1.0, look=TRUTH))
+    marks.append(written(most + 2, 1.0, "below: the sum is a bound", "inside"))
+    sides = (
+        Side("hops to the observing owner", limits=(0.7, most + 2), manner="whole"),
+        Side("exact loss / published sum\n(median, middle half)", log=True, grid=True),
+    )
+    caption = (
+        "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
+        "divided by the published sum over single messages (at most 1/z²), by the distance between "
+        "the two nodes: median and quartiles over pairs and replicates. Pairs without a message, "
+        f"and distances with fewer than {FEW} pairs, are left out."
+    )
+    table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
+    results = [cell.result for cell in sweep.cells]
+    title = no_bound(tables)
+    return [one_panel("message-sums", title, marks, sides, caption, table, results)]
+
+
+def no_bound(tables: Sequence[Columns]) -> str:
+    """Return from which distance on every graph's median loss is above the sum, and how far."""
+    hops, median, loss = (
+        np.concatenate([one[name] for one in tables]) for name in ("hops", "median", "loss")
+    )
+    below = max(hops[median <= 1], default=0)
+    if below >= hops.max():
+        return "At the largest distance the median exact loss is not above the published sum"
+    most = int(np.argmax(median))
+    return (
+        f"From {below + 1:g} hops on, the median exact loss is above the published sum: up to "
+        f"{number(median[most])} times, where it is {100 * loss[most]:.2g} % of what an observer "
+        "of every answer learns"
+    )
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

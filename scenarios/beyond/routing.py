@@ -20,7 +20,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.formulas.queueing import closed_network
+from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
 from scenarios.papers.claims import Range, Reason

@@ -7,15 +7,19 @@ chance throughout, in which nothing is left of the waves. All is known exactly
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analysis.beyond.with_and_without import Pair, with_and_without
-from asyncdp_sim.core.arrays import Array
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import plus_minus
+from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
@@ -107,26 +111,48 @@ FEWER = Reason(
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over γ, in waves and without."""
-
-    def pair(of: Callable[[float], str], name: str) -> Pair:
+    marks, grown, tables = [PREDICTED, MEASURED], list[tuple[float, float]](), list[Columns]()
+    for of, name, color in (
+        (in_waves, "in waves", BLUE),
+        (steady, "without waves", VERMILION),
+    ):
         late = [late_psi(result(sweep, of(degree))) for degree in DEGREES]
-        exact = np.array([exact_psi(sweep, of(degree)) for degree in DEGREES])
-        mean = np.array([each.mean() for each in late])
-        ends = of(DEGREES[0]), of(DEGREES[-1])
-        error = standard_error(lambda drawn: growth(drawn, *ends), [sweep]) or 0.0
-        return Pair(
-            name,
-            mean,
-            np.array([2 * uncertain(each) for each in late]),
-            exact,
-            course(sweep, of),
-            error,
+        mean, about = np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+        degrees, psi = course(sweep, of)
+        marks.append(Layer("line", degrees, psi, end=name, look={"color": color}))
+        ends = np.array([mean, mean - about, mean + about])
+        marks.append(measured(DEGREES, ends, **DOTS | {"color": color}))
+        least, largest = of(DEGREES[0]), of(DEGREES[-1])
+        error = standard_error(partial(growth, least=least, largest=largest), [sweep]) or 0.0
+        grown.append((growth(sweep, least, largest), 2 * error))
+        exact = [exact_psi(sweep, of(degree)) for degree in DEGREES]
+        tables.append(
+            {"degree": np.array(DEGREES), "psi": mean, "about": about, "exact": np.array(exact)}
+            | {"kind": np.repeat([name], len(DEGREES))}
         )
-
-    pairs = [pair(in_waves, "in waves"), pair(steady, "at its mean without waves")]
+    present = [float(np.mean(chances(sweep, steady(degree)))) for degree in DEGREES]
+    labels = [f"{degree:g}\n{chance:g}" for degree, chance in zip(DEGREES, present, strict=True)]
+    sides = (
+        Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
+        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
+    )
+    caption = (
+        "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
+        "or with the mean of this probability at all times."
+    )
+    table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    chance = float(np.mean(chances(sweep, steady(DEGREES[0])))) / (1 - DEGREES[0])
-    return [with_and_without(np.array(DEGREES), pairs, chance, results)]
+    title = growing(*grown)
+    return [one_panel("with-and-without", title, marks, sides, caption, table, results)]
+
+
+def growing(waves: tuple[float, float], without: tuple[float, float]) -> str:
+    """Return how much ψ grows with γ in both kinds, ± two standard errors."""
+    ends = f"γ = {DEGREES[0]:g} to {DEGREES[-1]:g}"
+    return (
+        f"In waves of absence ψ grows {plus_minus(*waves)} times from {ends}; with as many owners "
+        f"online and no waves, {plus_minus(*without)} times"
+    )
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.cli import COMMANDS
-from asyncdp_sim.comparisons import compare
+from asyncdp_sim.comparisons.comparison import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Result, open_directory
 from tests.bad_input.transcript import leaked

@@ -13,7 +13,7 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError, InputError
 from asyncdp_sim.core.files import from_toml
-from asyncdp_sim.data.tables import limits
+from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.runs.replicates import processes
 from tests.cli.scenes import ON_A_TABLE, SMALL
@@ -72,7 +72,7 @@ def test_a_line_without_end(tmp_path):
 
 def test_lines_end_in_carriage_returns_too(tmp_path, monkeypatch):
     """A file of which no line is long is not taken for one line."""
-    monkeypatch.setattr(limits, "LONGEST_LINE", 64)
+    monkeypatch.setattr(file_form, "LONGEST_LINE", 64)
     (tmp_path / "t.csv").write_bytes(b"income,age,rate\r" + b"1,2,3\r" * 100)
     assert len(read_table(str(tmp_path / "t.csv"))) == 100
 
@@ -80,8 +80,8 @@ def test_lines_end_in_carriage_returns_too(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("limit", "most", "rows", "said"),
     [
-        (limits.ROWS, 60_000, 60_001, "more than 60,000 rows; --most-rows raises this limit"),
-        (limits.BYTES, 6015, 1000, "more than 6,015 bytes; --most-bytes raises this limit"),
+        (file_form.ROWS, 60_000, 60_001, "more than 60,000 rows; --most-rows raises this limit"),
+        (file_form.BYTES, 6015, 1000, "more than 6,015 bytes; --most-bytes raises this limit"),
     ],
 )
 def test_rows_and_bytes_of_a_csv(limit, most, rows, said, tmp_path, monkeypatch):
@@ -94,7 +94,7 @@ def test_rows_and_bytes_of_a_csv(limit, most, rows, said, tmp_path, monkeypatch)
 
 def test_cells_that_are_not_written_count(tmp_path, monkeypatch):
     """Of a header of 1,000 names, and 4,000 rows of one cell each."""
-    monkeypatch.setenv(limits.BYTES, "3999999")
+    monkeypatch.setenv(file_form.BYTES, "3999999")
     names = ",".join(f"c{number}" for number in range(1000))
     (tmp_path / "t.csv").write_text(names + "\n" + "1\n" * 4000, encoding="utf-8")
     assert said_of(tmp_path / "t.csv").startswith("more than 3,999,999 bytes")
@@ -112,10 +112,10 @@ def test_cells_of_a_parquet(tmp_path, monkeypatch):
     """Of 20 columns of bits, which take less than a byte each; of those that are wanted alone."""
     column = pa.array([True, False] * 50)
     pq.write_table(pa.table({f"c{number}": column for number in range(20)}), tmp_path / "t.parquet")
-    monkeypatch.setenv(limits.BYTES, "1999")
+    monkeypatch.setenv(file_form.BYTES, "1999")
     assert said_of(tmp_path / "t.parquet").startswith("more than 1,999 bytes")
     assert read_table(str(tmp_path / "t.parquet"), wanted="c7".__eq__).shape == (100, 1)
-    monkeypatch.setenv(limits.BYTES, "2000")
+    monkeypatch.setenv(file_form.BYTES, "2000")
     assert read_table(str(tmp_path / "t.parquet")).shape == (100, 20)
 
 
@@ -123,21 +123,21 @@ def test_texts_of_a_parquet(tmp_path, monkeypatch):
     """Of 8 GiB in 100 kB."""
     long_texts(tmp_path / "t.parquet")
     assert (tmp_path / "t.parquet").stat().st_size < 200_000
-    monkeypatch.setenv(limits.BYTES, str(2**28))
+    monkeypatch.setenv(file_form.BYTES, str(2**28))
     assert said_of(tmp_path / "t.parquet").startswith("more than 268,435,456 bytes")
     assert len(read_table(str(tmp_path / "t.parquet"), wanted="age".__eq__)) == 2**17
 
 
 def test_what_the_environment_says_is_checked(monkeypatch):
     for given in ("0", "-1", "many", "1e6", ""):
-        monkeypatch.setenv(limits.ROWS, given)
+        monkeypatch.setenv(file_form.ROWS, given)
         with pytest.raises(InputError, match="allowed is a whole number ≥ 1"):
-            limits.most(limits.ROWS)
+            file_form.most(file_form.ROWS)
 
 
 def test_options_raise_the_limits(command, here, monkeypatch):
-    monkeypatch.setenv(limits.ROWS, "1")
-    monkeypatch.setenv(limits.BYTES, "1")
+    monkeypatch.setenv(file_form.ROWS, "1")
+    monkeypatch.setenv(file_form.BYTES, "1")
     (here / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
     rows = "".join(f"{1 + row % 7},{20 + row % 9},{row % 5}\n" for row in range(40))
     (here / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
@@ -145,15 +145,15 @@ def test_options_raise_the_limits(command, here, monkeypatch):
         command.refused(*few, "check", "t.toml")
     command.done("--most-rows", "40", "--most-bytes", "9999", "check", "t.toml")
     assert command("--most-rows", "0", "check", "t.toml").code == 2
-    assert limits.most(limits.ROWS) == 1
+    assert file_form.most(file_form.ROWS) == 1
 
 
 @pytest.mark.long
 def test_workers_have_the_limits_of_the_command():
-    with limits.raised({limits.ROWS: 5}), processes(2) as mapped:
-        assert mapped(limits.most, [limits.ROWS, limits.BYTES]) == [
+    with file_form.raised({file_form.ROWS: 5}), processes(2) as mapped:
+        assert mapped(file_form.most, [file_form.ROWS, file_form.BYTES]) == [
             5,
-            limits.DEFAULTS[limits.BYTES],
+            file_form.DEFAULTS[file_form.BYTES],
         ]
 
 

@@ -90,7 +90,7 @@ def test_half_and_twice_the_noise_fail(sweep, pool, factor, monkeypatch):
     low, high = linear_systems.sure(sweep)
     monkeypatch.setattr(linear_systems, "prepare", planted)
     monkeypatch.setattr(linear_systems, "messages", linear_systems.messages.__wrapped__)
-    found = linear_systems._spread.__wrapped__(linear_systems.gossip(sweep, "grid"), pool)
+    found = linear_systems.spread.__wrapped__(linear_systems.gossip(sweep, "grid"), pool)
     assert not low <= found <= high
     assert found == pytest.approx(factor**2, rel=0.2)
 
@@ -101,7 +101,8 @@ def test_losses_of_an_observer_that_forgets_messages_are_seen(sweep, pool, monke
     """Planted fault: only the first four numbers are kept, of fourteen or more."""
     right = linear_system.system
     monkeypatch.setattr(linear_systems, "system", lambda *given: right(*given)[:4])
-    assert linear_systems._off.__wrapped__(linear_systems.gossip(sweep, "grid"), pool) > 1e-3
+    of = linear_systems.gossip(sweep, "grid")
+    assert linear_systems.off_package.__wrapped__(of, pool) > 1e-3
 
 
 @pytest.mark.long
@@ -112,14 +113,14 @@ def test_a_colluder_whose_noise_counts_is_seen(sweep, monkeypatch):
         linear_systems, "squared", lambda seen, noise, known: right(seen, noise, known[:1])
     )
     of = linear_systems.gossip(sweep, "grid")
-    assert linear_systems._off.__wrapped__(of, "three nodes") > 1e-3
+    assert linear_systems.off_package.__wrapped__(of, "three nodes") > 1e-3
 
 
 @pytest.mark.long
 def test_the_page_has_what_is_exact(sweep):
     page = PAGE.read_text("utf-8")
     for view in linear_systems.VIEWS:
-        found = [f"{linear_systems.over_curator(sweep, graph, *view):.2f}"
-                 for graph in linear_systems.GRAPHS]  # fmt: skip
+        graphs = [linear_systems.gossip(sweep, graph) for graph in linear_systems.GRAPHS]
+        found = [f"{linear_systems.over_curator(of, *view):.2f}" for of in graphs]
         assert f"{', '.join(view)} | " in page
         assert f"| {' | '.join(found)} |" in page

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
 from analysis.studies.whom_to_ask import power, time_estimate, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing, routing_accuracy
 from scenarios.beyond.prices import BOARD
+from scenarios.beyond.routing_accuracy import best_step, mean_accuracy
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts

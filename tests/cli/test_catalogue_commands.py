@@ -13,7 +13,7 @@ from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from asyncdp_sim.scenario.files import SCHEMA_FILE
-from asyncdp_sim.sentences.names import schema_text
+from asyncdp_sim.sentences.pages import schema_text
 from tests.directories import manifest
 from tests.documents.listed import marks
 

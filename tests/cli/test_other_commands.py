@@ -22,7 +22,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.scenario import SCHEMA_LINE, load
-from asyncdp_sim.sentences.names import schema_text
+from asyncdp_sim.sentences.pages import schema_text
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP
 from tests.manifests import changed
 from tests.tables import table

@@ -235,7 +235,7 @@ def test_a_scenario_writes_it_in_a_form_of_its_own(spec):
 
 def test_a_member_that_leaves_something_open_is_refused():
     left = {"called": "left", "__module__": __name__}
-    with pytest.raises(TypeError, match="leaves open: bursty, draws, shares, written"):
+    with pytest.raises(TypeError, match="leaves open: bursty, written, draws, shares"):
         type("Left", (PacketLoss,), left)
 
 

@@ -37,8 +37,8 @@ from tests.together import together
 ORACLE = pytest.mark.oracle("budgets, outcomes and messages of every protocol over every channel")
 
 K = EventKind
-PROTOCOLS = [each for each in examples(Protocol) if not each.ideal_only]
-PERFECT = [each for each in examples(Protocol) if each.ideal_only]
+PERFECT = [each for each in examples(Protocol) if each.update_of in ("pair", "servers")]
+PROTOCOLS = [each for each in examples(Protocol) if each not in PERFECT]
 """Protocols that lose nothing, by definition; they have suites of their own."""
 BURSTS = {"to_bad": 0.3, "to_good": 0.5}
 CHANNELS: dict[str, dict[str, Any]] = {

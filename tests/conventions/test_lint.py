@@ -84,5 +84,6 @@ def test_no_circle():
 
 
 def test_the_drawn_house_has_every_room():
-    drawn = set(re.findall(r">([\w.]+)</text>", PICTURE.read_text(encoding="utf-8")))
+    words = re.findall(r">([\w.]+)</text>", PICTURE.read_text(encoding="utf-8"))
+    drawn = set(" ".join(words).replace(". ", ".").split())  # a long name takes two lines
     assert drawn == {room for layer in layers() for room in layer}

@@ -23,6 +23,18 @@ def test_every_block_runs(name, monkeypatch):
         exec(compile(block, name, "exec", dont_inherit=True), known)
 
 
+def test_a_recipe_is_short():
+    """Its prose, tables among it; code counts apart."""
+    page = (DOCS / "recipes.md").read_text(encoding="utf-8")
+    recipes = re.split(r"^## ", re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S), flags=re.M)[
+        1:
+    ]
+    assert len(recipes) == 8
+    assert {
+        each.partition("\n")[0]: len(each.split()) for each in recipes if len(each.split()) > 150
+    } == {}
+
+
 def test_the_docs_are_short():
     """Words have a letter or a digit; proofs of privacy count apart."""
     generated = [*DOCS.glob("reference/**/*.md"), *DOCS.glob("verification/*.md")]

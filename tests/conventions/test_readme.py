@@ -20,6 +20,7 @@ from tests.cli.pages import commands, fenced, hold
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "README.md"
 README = FILE.read_text(encoding="utf-8")
+PROSE = " ".join(README.split())
 HOME = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
@@ -99,6 +100,11 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     [best, middle] = re.findall(r"ψ is ([\d.]+) for the luckiest bank, and ([\d.]+)", HOME)[0]
     own = drawn[drawn.epsilon == 10].psi_alone
     assert (f"{own.min():.3f}", f"{own.median():.3f}") == (best, middle)
+    at_most = drawn[drawn.epsilon == 10].iloc[0]
+    mean, least, largest = (
+        f"{at_most[f'psi_final_mean{end}']:.3f}" for end in ("", "_low", "_high")
+    )
+    assert f"at ε = 10 {mean} (95 % interval {least} to {largest})." in PROSE
     strict, loose = (drawn[drawn.epsilon == epsilon].iloc[0] for epsilon in (0.1, 10.0))
     assert strict.psi_final_mean_low > own.max()
     assert loose.psi_final_mean_high < own.median()
@@ -107,7 +113,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
 def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
     first = README.partition("\n## ")[0].splitlines()
     assert len(first) <= 40
-    assert (ROOT / "docs/pictures/break-even.png").read_bytes().startswith(b"\x89PNG")
+    assert (ROOT / "docs/pictures/twenty-small-banks.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.documents
@@ -212,14 +218,33 @@ def test_figures_of_the_paper_are_those_of_the_verification_page():
     assert figures <= set(re.findall(r"\d[\d.]*\d", page))
 
 
+def test_the_decision_in_words_is_that_of_the_session():
+    """The session's output is held by a test of documents; if it changes, so must the words."""
+    verdict, gain, ends = re.findall(
+        r"^Decision +(\w+) .*: gain (\S+) percentage points \(95 % interval (\S+ to \S+)\) …$",
+        README, re.M,
+    )[0]  # fmt: skip
+    [(own, adapted)] = re.findall(r"^Mean error +(\S+) own model, .*, (\S+) adapted,", README, re.M)
+    assert f"is {verdict}: joining lowers the average bank's error of {own} points" in PROSE
+    assert f"points by {gain} ({ends});" in PROSE
+    [(owners, better, worse)] = re.findall(
+        r"^Single owners +(\d+): (\d+) gain, (\d+) do worse,", README, re.M
+    )
+    assert f"of {owners} banks, {better} certainly gain and {worse} do worse;" in PROSE
+    [most] = re.findall(r"^Break-even ε +none up to ε = (\S+), the largest tried$", README, re.M)
+    assert f"no ε up to {most} is a break-even." in PROSE
+    home = " ".join(HOME.split())
+    assert f"it is {verdict} whether the average bank gains" in home
+    assert (
+        f"is off by {own} percentage points, the joint one adapted to its loans by {adapted};"
+        in home
+    )
+    assert f"the gain is {gain} (95 % interval {ends})." in home
+
+
 @pytest.mark.parametrize(
     ("page", "ends", "sentence"),
     [
-        (
-            "README.md",
-            r"gain 0\.061 .*? interval (-\S+) to (\S+)\) …",
-            "points by at most {1:.2f} ",
-        ),
         (
             "docs/one-hospital.md",
             r"undecided for North .*? interval (-\S+) to (\S+)\)",

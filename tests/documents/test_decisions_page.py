@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.decided import EDGE, REACH, TRUE, _in_percent, _panel, foot, page, title
+from scenarios.decided import page, picture, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,36 +24,29 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("gains", 1.0, 0.5, 0.6),
         answer("gains", 1.0, 0.5, -0.1),
         answer("undecided", 0.0, 3.0, 9.0),
+        answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "Of 3 verdicts 2 are gains or losses, 0 “no material difference” and 1 undecided; "
-        "certainly wrong: 1 of 2; 33% of the intervals hold the true gain, 33% with the error of "
-        "the truth added"
+        "Of 4 verdicts 1 are undecided, 2 are gains or losses and 1 “no material difference”; "
+        "certainly wrong: 1 of 3; 50% of intervals hold the true gain"
     )
 
 
-def test_what_the_picture_cuts_off_is_at_its_edges():
+def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
     few = [
-        answer("gains", 1.0, 0.5, 0.6),
-        answer("does worse", -3.0, 0.5, -9.0),
-        answer("undecided", 9.0, 99.0, 0.0),
-    ]
-    panel = _panel([_in_percent(x) for x in few], "name")
-    ends = {str(mark.look["marker"]): (*mark.x, *mark.y) for mark in panel.marks
-            if mark.kind == "line" and mark.x is not None and "marker" in mark.look}  # fmt: skip
-    assert ends == {"P": (6, 10), "<": (-EDGE * TRUE, -30), "^": (0, EDGE * REACH)}
-
-
-def test_the_foot_counts_infinite_intervals_those_that_leave_and_uncertain_truths():
-    few = [
-        answer("gains", 1.0, 0.5, 0.6, 0.4),
+        answer("gains", 1.0, 0.5, 0.6, 0.1),
         answer("does worse", -3.0, 0.5, -9.0, 0.4),
-        answer("undecided", 0.0, math.inf, 0.0),
-        answer("undecided", 0.0, 6.0, 0.0),
+        answer("undecided", 9.0, math.inf, 0.0),
     ]
-    said = foot(few)
-    assert "infinite (1); 2 reach beyond ±50 %" in said
-    assert "for 1 of the 2 gains and losses it contains 0" in said
+    drawn = picture(few)
+    assert drawn.table["verdict"].tolist() == ["gains", "does worse"]
+    assert drawn.table["gain"].tolist() == [10, -30]  # per cent of the own error
+    strokes = {mark.x[0]: (mark.low[0], mark.high[0]) for mark in drawn.said.panels[0].marks
+               if mark.kind == "strokes" and len(mark.x) > 0}  # fmt: skip
+    assert strokes == {6: (5, 15), -90: (-35, -25)}
+    ends = [mark.x[0].tolist() for mark in drawn.said.panels[0].marks
+            if mark.kind == "segments" and len(mark.x) > 0]  # fmt: skip
+    assert sorted(ends[1]) == pytest.approx([4.04, 7.96])
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():

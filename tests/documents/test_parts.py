@@ -7,7 +7,6 @@ import pytest
 
 from asyncdp_sim.scenario.catalogue import catalogue
 from tests.documents.parts import PAGES, PARTS, ROOT, expected, lacking, rewritten, told
-from tests.pictures import NARROW
 
 # Every part of a scenario has its page, which names its oracles and nothing else.
 
@@ -70,9 +69,7 @@ def test_a_picture_has_the_command_of_its_section(tmp_path):
 
 def test_every_picture_of_the_docs_is_in_it():
     page = gallery_page(ROOT / "docs")
-    assert page.partition("](pictures/")[2].startswith("break-even.png")  # the first page's
+    assert page.partition("](pictures/")[2].startswith("twenty-small-banks.png")  # the first page's
     for picture in (ROOT / "docs" / "pictures").glob("*.png"):
-        if picture.stem in NARROW:  # the same for a phone
-            continue
         _, _, rest = page.partition(f"](pictures/{picture.name})")
         assert "```sh" in rest.partition("## ")[0], picture.name

@@ -167,6 +167,16 @@ class Loopback:
         )
         return model
 
+    def adapted(self, bank: str) -> str:
+        """Return what a bank reads of its adapted model, which it fits by itself."""
+        table, file = self.folder / f"{bank}.csv", self.folder / f"{bank}-adapted.json"
+        model = self._server / "model.json"
+        fit = ["-m", "private_learning.adapt", bank, str(table), str(model), str(file)]
+        command = [sys.executable, *fit]
+        return subprocess.run(
+            command, cwd=self._app, check=True, capture_output=True, text=True
+        ).stdout
+
     def updates(self) -> int:
         """Return how many updates the checkpoint has."""
         file = self._server / "checkpoint.json"

@@ -73,6 +73,9 @@ def test_every_other_algorithm_is_carried_out(
     network.carry_out(banks(network.folder).replace(**settings))
     assert f"update {updates} of {updates}: all updates are made" in network.finished_run()
     assert network.updates() == updates
+    head, *errors, _ = network.adapted("north").splitlines()
+    assert head.startswith("mean absolute error on ")
+    assert [line.split("  ")[1].strip() for line in errors[:2]] == ["joint model", "adapted model"]
 
 
 def test_each_fault_of_an_owner_is_in_the_log_and_the_others_learn(network: Loopback) -> None:

@@ -33,7 +33,7 @@ PRESENCE = (EventKind.went_online, EventKind.went_offline)
 
 def on_any_channel(member: Any) -> bool:
     """Return whether a protocol runs on any channel."""
-    return not member.ideal_only
+    return member.update_of not in ("pair", "servers")
 
 
 def on_a_grid(number: int) -> Network:

@@ -24,7 +24,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import Detail, Ending, EventKind, EventRecorder, ExchangeOutcome, Trace
 from tests.ordering.cases import CASES
-from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid
+from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid, on_any_channel
 from tests.ordering.scene import USUAL, Case, Happening
 from tests.ordering.table import render
 from tests.tables import table
@@ -364,7 +364,7 @@ def test_what_depends_on_ties_on_a_grid_is_explained():
 def test_the_random_networks_are_of_all_kinds(make):
     networks = [make(number) for number in range(NUMBER)]
     met = {network.protocol.kind for network in networks}
-    assert met == {kind_of(member) for member in members(Protocol) if not member.ideal_only}
+    assert met == {kind_of(member) for member in members(Protocol) if on_any_channel(member)}
     assert {network.availability.kind for network in networks} == kinds(Availability)
     tick = {each for each in members(Clock) if not each.saturated}
     on_grid = make is on_a_grid

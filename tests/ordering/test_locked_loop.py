@@ -60,8 +60,8 @@ class Asking:
         self.durations = {name: own(laws[name], place).durations(stream(name), 1) for name in AT}
         loss = network.channel.packet_loss
         self.losses = {
-            name: loss(field).draws(stream("loss", name), place)
-            for name, field in (("request", "_request"), ("query", "_query"), ("answer", ""))
+            name: loss(name).draws(stream("loss", name), place)
+            for name in ("request", "query", "answer")
         }
         self.clock = network.clock.ticks(place, stream("clock"), 1)
         self.online = own(getattr(network.availability, "probability", 1.0), place)

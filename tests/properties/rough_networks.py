@@ -11,9 +11,9 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind, PacketLosses
-from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.network.spec import Payload
 from asyncdp_sim.network.topology import Topology
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
@@ -74,7 +74,7 @@ def protocol(rng: Random, n: int, least: float, in_rounds: bool) -> Protocol:
     """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
     def wanted(member: type[Any]) -> bool:
-        return not member.ideal_only and member.update_of == ("round" if in_rounds else "answer")
+        return member.update_of == ("round" if in_rounds else "answer")
 
     return domain(rng, n, (least + 0.05, least + 0.5, 0.7)).of(Protocol, wanted)
 

@@ -21,8 +21,8 @@ from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
-from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,

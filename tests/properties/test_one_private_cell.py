@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
-from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables import read
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal
-from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, read_csv
-from asyncdp_sim.data.tables.neighbour import write_neighbour
+from asyncdp_sim.data.tables.file_form import MISSING, PLAIN
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.read import read_csv
+from asyncdp_sim.data.tables.rows import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
 from tests.unit.data.discharges import many as discharges
@@ -81,7 +82,7 @@ EXAMPLES = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read, and types guessed, piece by piece: here a cell's piece is a few rows."""
-    monkeypatch.setattr(file_form, "BLOCK", 2**12)
+    monkeypatch.setattr(read, "BLOCK", 2**12)
 
 
 def often(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

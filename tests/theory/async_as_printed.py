@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.convergence import star
+from tests.theory.gossip_spectrum import star
 
 
 def horizon_term(records: int, budgets: Sequence[float] | Array, updates: int) -> float:

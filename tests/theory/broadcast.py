@@ -4,7 +4,6 @@ import numpy as np
 from scipy.stats import binom
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.exchanges import share
 
 
 def responders(n_owners: int, probability: float) -> Array:
@@ -21,7 +20,7 @@ def no_collision_given(answers: int, airtime: float, window: float) -> float:
     ----------
     Feller, An Introduction to Probability Theory and Its Applications II (1971), section I.7.
     """
-    number, d = answers, share(airtime, window)
+    number, d = answers, airtime / window
     return float(max(0.0, 1 - (number - 1) * d) ** number)
 
 
@@ -34,6 +33,6 @@ def clean_given(answers: int, airtime: float, window: float) -> float:
     probability (1−2d)^{m−1} each time that both ends lie inside, (1−d−u)^{m−1} for u < d, and
     the same at the other end. For d > ½ the interval may cover the window: refused.
     """
-    number, d = answers, share(airtime, window)
+    number, d = answers, airtime / window
     apart = (1 - 2 * d) ** number
     return float(apart + 2 / number * ((1 - d) ** number - apart))

@@ -1,11 +1,32 @@
-"""Disagreement of models after a gossip update."""
+"""Disagreement of models after a gossip update, and closed forms of its spectrum."""
 
 from collections.abc import Sequence
+from math import cos, pi
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.convergence import Edge
+
+
+def star(n_owners: int) -> float:
+    """Return λ_2(E W) of a learner with N owners that wake alike: 1 − 1/(2N), 0 for N = 1."""
+    return 0.0 if n_owners == 1 else 1 - 1 / (2 * n_owners)
+
+
+def complete(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners of whom all pairs wake alike: 1 − 1/(N − 1)."""
+    return 1 - 1 / (n_owners - 1)
+
+
+def ring(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners in a ring: 1 − (1 − cos(2π/N))/N, 0 for N = 2.
+
+    The gap falls as 2π²/N³.
+    """
+    if n_owners == 2:  # one edge, not two
+        return 0.0
+    return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
 
 
 def disagreement(

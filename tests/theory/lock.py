@@ -1,6 +1,6 @@
 """A locked learner with owners of one rate, and of infinitely many."""
 
-from asyncdp_sim.theory.formulas.queueing import LockedLearner
+from asyncdp_sim.theory.formulas.exchanges import LockedLearner
 
 
 def refusing(n_owners: int, rate: float, mean_service: float) -> LockedLearner:

@@ -21,7 +21,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.convergence import doubly_stochastic, smallest_entry
+from asyncdp_sim.theory.formulas import finite, refused
+
+
+def smallest_entry(matrix: Array) -> float:
+    """Return the smallest nonzero entry of a doubly stochastic matrix B; 1/S for B = 11ᵀ/S.
+
+    The analysis of several servers calls it ρ; it is not the ρ of steps.
+
+    Parameters
+    ----------
+    matrix : array (S, S)
+        Rows and columns sum to 1 (to 1e-9), entries ≥ 0; connected, with a positive diagonal.
+
+    Raises
+    ------
+    SpecError
+        If it is none such. The paper does not ask for the diagonal, but its source does: two
+        servers that swap their models never agree.
+    """
+    entries = doubly_stochastic(matrix)
+    heard = entries > 0
+    for _ in range(len(entries).bit_length()):
+        heard = heard @ heard
+    if not heard.all():
+        raise refused("matrix", "servers that are not connected", "a connected graph")
+    return float(entries[entries > 0].min())
+
+
+def doubly_stochastic(matrix: Array) -> Array:
+    """Return a doubly stochastic matrix with a positive diagonal."""
+    size = len(matrix)
+    entries = finite("matrix", matrix, (size, size))
+    sums = np.concatenate([entries.sum(axis=0), entries.sum(axis=1)])
+    if np.any(entries < 0) or np.any(np.abs(sums - 1) > 1e-9):
+        raise refused("matrix", "other sums or negative entries", "a doubly stochastic matrix")
+    if np.any(np.diagonal(entries) <= 0):
+        raise refused("matrix", "a zero on the diagonal", "a share > 0 of every server's own model")
+    return entries
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Tails of waits for a learner that serves one request at a time, first come first served.
 
-Notation as in :mod:`asyncdp_sim.theory.formulas.queueing`.
+Notation as in :mod:`asyncdp_sim.theory.formulas.exchanges`.
 """
 
 from math import exp, floor, fsum
@@ -8,7 +8,6 @@ from math import exp, floor, fsum
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.queueing import utilisation
 
 
 def exponential_tail(rate: float, mean: float, time: float) -> float:
@@ -25,7 +24,7 @@ def exponential_tail(rate: float, mean: float, time: float) -> float:
     ----------
     Kleinrock, Queueing Systems, volume 1 (1975), chapter 5.
     """
-    load = utilisation(rate, mean)
+    load = rate * mean
     return load * exp(-(1 - load) * time / mean)
 
 
@@ -62,7 +61,7 @@ def constant_tail(rate: float, service: float, time: float) -> float:
     distribution (2001), Operations Research Letters 29. Ramaswami, A stable recursion for the
     steady state vector in Markov chains of M/G/1 type (1988), Stochastic Models 4.
     """
-    load = utilisation(rate, service)
+    load = rate * service
     elapsed = time / service
     ended = floor(elapsed) + 1
     arrivals = _poisson(load * (ended - elapsed))

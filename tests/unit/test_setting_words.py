@@ -12,8 +12,7 @@ from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import agreed, aligned, did_you_mean
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.scenario.labels import axis, words
-from asyncdp_sim.scenario.paths import set_path
+from asyncdp_sim.scenario.paths import axis, set_path, words
 from asyncdp_sim.sentences.names import look_up
 from tests.together import together
 

@@ -47,7 +47,7 @@ def measure(name, *, seed=None, count=RUNS):
         ),
     )
     law = responders(n_owners, q)
-    theory = broadcast(n_owners, q, airtime, window)
+    begun, mean_clean = broadcast(n_owners, q, airtime, window)
     apart = [no_collision_given(m, airtime, window) for m in range(n_owners + 1)]
     given = [m for m in range(2, n_owners + 1) if law[m] > 0.15]
     rows, tally = [], np.zeros(n_owners + 1)
@@ -68,12 +68,12 @@ def measure(name, *, seed=None, count=RUNS):
     answers, clean, none, square, product, *rest = np.array(rows).T
     found = {
         "mean": [
-            score("answers", answers, theory.mean_begun),
-            score("clean answers", clean, theory.mean_clean),
+            score("answers", answers, begun),
+            score("clean answers", clean, mean_clean),
         ],
         "second": [
             score("answers²", square, law @ np.arange(n_owners + 1) ** 2),
-            score("answers to successive queries", product, theory.mean_begun**2),
+            score("answers to successive queries", product, begun**2),
         ],
         "tail": [score("no collision", none, law @ apart)],
         "law": [counts("responders", *pooled(tally, law))],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.comparisons import contrast
+from asyncdp_sim.comparisons.comparison import contrast
 
 pytestmark = pytest.mark.no_evidence
 

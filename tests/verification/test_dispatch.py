@@ -12,7 +12,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch
-from asyncdp_sim.theory.formulas.queueing import closed_network
+from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 

@@ -1,7 +1,6 @@
 """Joules, bytes and what owners are at, against renewal rewards: x_i E[stage] of the time.
 
-Where exchanges of an owner overlap, how often several stages hold comes from the product form of
-tasks that circulate, or from M/G/∞; losses of meetings change none of it.
+An owner is in one stage of one exchange at a time.
 
 A score is of a sum over all owners and a whole run, over its updates: so many of each, T, that runs
 which begin with nothing under way are off by less than the standard error stated.
@@ -13,11 +12,10 @@ import pytest
 from asyncdp_sim.measures.energy import Energy, expected, used
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha, Ideal
+from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.graphs import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
+from asyncdp_sim.network.protocols import Dispatch, Push, Request, Rounds
 from asyncdp_sim.theory.predict.all import occupation
 from asyncdp_sim.trace.vocabulary import State
 
@@ -77,58 +75,6 @@ CASES = {
             protocol=Dispatch(tasks=4, probabilities=SKEWED),
         ),
         2210,
-    ),
-    "tasks queue, queries travel": (
-        dict(
-            compute=(Exponential(mean=0.1), Exponential(mean=0.3), Exponential(mean=0.6)),
-            latency=Latency(query=Uniform(low=0.0, high=0.4)),
-            protocol=Dispatch(tasks=4, probabilities=SKEWED),
-        ),
-        2212,
-    ),
-    "shared work": (
-        dict(
-            compute=UNLIKE, latency=FAR,
-            protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="shared"),
-        ),
-        2213,
-    ),
-    "shared work, by bytes": (
-        dict(compute=UNLIKE, latency=BY_BYTES, protocol=Dispatch(tasks=4, queue="shared")), 2214
-    ),
-    "ample owners": (
-        dict(
-            compute=UNLIKE, latency=FAR,
-            protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="none"),
-        ),
-        2215,
-    ),
-    "shared work of their own": (
-        dict(
-            compute=UNLIKE, latency=FAR,
-            protocol=Dispatch(tasks=7, to="same", queue="shared"),
-        ),
-        2216,
-    ),
-    "jobs at every tick": (
-        dict(clock=UNEQUAL, compute=UNLIKE, latency=FAR, protocol=Push(own_tick="overlap")), 2217
-    ),
-    "gossip that loses": (
-        dict(
-            protocol=Gossip(graph=Edges(between=((1, 2), (2, 3)))), answers_per_update=None,
-            compute=Exponential(mean=0.3), channel=Ideal(loss=(0.2, 0.6, 0.4)),
-            latency=Latency(query=Constant(value=0.1), answer=Exponential(mean=0.2)),
-            answers_allowed=(10**6,) * 3,
-        ),
-        2218,
-    ),
-    "gossip": (
-        dict(
-            protocol=Gossip(graph=Edges(between=((1, 2), (2, 3)))), answers_per_update=None,
-            compute=Exponential(mean=0.3),
-            latency=Latency(query=Constant(value=0.1), answer=Exponential(mean=0.2)),
-        ),
-        2211,
     ),
 }  # fmt: skip
 """Parts, seed."""

@@ -174,7 +174,7 @@ def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
     given = scenario(data=data, owners={"count": 3, "records": 20})
     with pytest.raises(Exception, match="--private"):
         forecast(given)
-    assert forecast(given, private=True).not_for_release
+    assert not forecast(given, private=True).release
 
 
 def test_more_rows_may_judge_than_train():

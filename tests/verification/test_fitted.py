@@ -19,9 +19,9 @@ from asyncdp_sim.imports import (
 )
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Push, Request, Rounds
+from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import client_log, measured
 

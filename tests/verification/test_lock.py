@@ -9,7 +9,7 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.formulas.queueing import refusing_unequal
+from asyncdp_sim.theory.formulas.exchanges import refusing_unequal
 from tests.theory.lock import poisson_source, refusing
 
 from .networks import network, own_seed, runs

@@ -20,7 +20,6 @@ from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.theory.formulas.convergence import smallest_entry
 from tests.one_in import one_in
 from tests.theory.polar import (
     Obfuscation,
@@ -29,6 +28,7 @@ from tests.theory.polar import (
     mixing,
     mixing_in_turn,
     printed_mixing,
+    smallest_entry,
 )
 
 from .shared import shared

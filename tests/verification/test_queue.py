@@ -13,7 +13,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.formulas.queueing import fifo_wait
+from asyncdp_sim.theory.formulas.exchanges import fifo_wait
 from tests.theory.queueing import constant_tail, exponential_tail
 
 from .networks import network, runs

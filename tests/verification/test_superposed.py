@@ -8,7 +8,7 @@ from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.theory.formulas.queueing import refusing_unequal
+from asyncdp_sim.theory.formulas.exchanges import refusing_unequal
 from tests.theory.availability import on_fraction, on_off_dispersion
 
 from .networks import network, runs

@@ -36,7 +36,7 @@ SHORT = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%d-%m-%y", "%b-%y")
 """With two digits for the year, so that the century is not written."""
 FITTING = 0.95
 """Share of the cells that a form fits at least: the others are missing."""
-_OTHERS = (
+_OTHER_TIMES = (
     (r"([01]?\d|2[0-3])[.h][0-5]\d([.m][0-5]\d)?s?", "time of day",
      "write them as 06:30 or 06:30:15"),
     (r"\d{1,2}:\d\d(:\d\d)? ?[AaPp]\.?[Mm]\.?", "time of day", "write them as 18:30"),
@@ -80,23 +80,10 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
     return (first, *(form for form in best[1:] if _differ(texts, first, form)))
 
 
-def short_forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the forms with two digits for the year that fit nearly all cells."""
-    cells = sum(texts.values())
-    return tuple(form for form in SHORT if _share(texts, form, cells) >= FITTING) if cells else ()
-
-
-def several_forms(texts: Mapping[str, int]) -> bool:
-    """Tell whether every text is a date in some form."""
-    forms = (ISO, *_DAYS, *_MONTHS, *SHORT)
-    return len(texts) > 0 and all(any(_fits(text, form) for form in forms) for text in texts)
-
-
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
     """Return which times that are not read texts are, and how to write them; None for none."""
-    for pattern, kind, advice in _OTHERS:
-        form = re.compile(pattern)
-        if all(form.fullmatch(text.strip()) is not None for text in texts):
+    for pattern, kind, advice in _OTHER_TIMES:
+        if all(re.fullmatch(pattern, text.strip()) is not None for text in texts):
             return kind, f"{OTHERS[kind]} in this form are not read: {advice}"
     return None
 
@@ -151,11 +138,8 @@ def _fits(text: str, form: str) -> bool:
 
 
 def _differ(texts: Mapping[str, int], one: str, two: str) -> bool:
-    return any(
-        datetime.strptime(text.strip(), one) != datetime.strptime(text.strip(), two)
-        for text in texts
-        if _fits(text, one) and _fits(text, two)
-    )
+    both = (text.strip() for text in texts if _fits(text, one) and _fits(text, two))
+    return any(datetime.strptime(text, one) != datetime.strptime(text, two) for text in both)
 
 
 SCALES = (
@@ -288,20 +272,20 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     words = cells(known, beside.decimal)[1]
     if not words.any() and code:
         return _texts(texts, "number", ("numbers that may be codes",))
-    if not code:
-        fit = _of_quantities(known, name, texts, words, beside)
-        if fit is not None:
-            return fit
+    fit = None if code else _of_quantities(known, name, texts, words, beside)
+    if fit is not None:
+        return fit
     other = other_times(texts)
     if other is not None:
         return _texts(texts, other[0], (other[1],))
-    several: tuple[str, ...] = ()
-    if several_forms(texts):
-        several = ("dates in several forms cannot be read: write them as 2020-05-17",)
-    order = None if code or several else ordered(sorted(texts))
+    forms = (ISO, *_DAYS, *_MONTHS, *SHORT)
+    if all(any(_fits(text, form) for form in forms) for text in texts):
+        several = "dates in several forms cannot be read: write them as 2020-05-17"
+        return _texts(texts, "text", (several,))
+    order = None if code else ordered(sorted(texts))
     if order is not None:
         return Fitting("ordered text", Ordinal(order=order), ("its values have a natural order",))
-    return _texts(texts, "text", several)
+    return _texts(texts, "text")
 
 
 def _of_quantities(
@@ -310,21 +294,26 @@ def _of_quantities(
     """Return what fits a column of numbers or amounts; None of texts."""
     if known.dtype.kind in "mM":
         return Fitting("number", Number())
-    notation = notation_of(texts, beside.decimal)
-    read = {text: notation.read(text) for text in texts}
-    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
     gaps = np.array([GAPS.fullmatch(written(cell).strip()) is not None for cell in known])
     if gaps.all():
         return None
-    numbers, amounts = float(words[~gaps].mean()), float(misfits[~gaps].mean())
+    numbers = float(words[~gaps].mean())
     if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
-    if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):
-        return Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    plain = Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    if numbers == 0.0:
+        return plain
+    notation = notation_of(texts, beside.decimal)
+    read = {text: notation.read(text) for text in texts}
+    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
+    amounts = float(misfits[~gaps].mean())
+    if numbers <= FEW_WORDS and amounts >= numbers:
+        return plain
     asked = [tail for question in notation.questions for tail in question]
     if len(asked) > 0:
-        notation_asked = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
-        if _share_of(texts, notation_asked) >= 1 - FEW_MISFITS:
+        answered = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
+        fits = sum(n for text, n in texts.items() if not np.isnan(answered.read(text).value))
+        if fits / sum(texts.values()) >= 1 - FEW_MISFITS:
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
         return None
@@ -339,11 +328,6 @@ def _of_quantities(
     return Fitting("amount", Money(), (*remarks, *unread_words(known, misfits, "amounts")))
 
 
-def _share_of(texts: Mapping[str, int], notation: Notation) -> float:
-    read = sum(n for text, n in texts.items() if not np.isnan(notation.read(text).value))
-    return read / sum(texts.values())
-
-
 def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
     """Return the question which mark stands before fractions."""
     example = next(text for text in sorted(texts) if either_mark({text: 1}))
@@ -352,21 +336,18 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
         f"({_typed(name, kind='money', decimal=mark)})"
         for mark in ".,"
     ]
-    question = f"a question: {example!r} may be {' or '.join(both)}"
-    return Fitting("question", Drop(), (question,), "question")
+    return _question(f"{example!r} may be {' or '.join(both)}")
 
 
 def _asked(name: str, notation: Notation) -> Fitting:
     """Return the question what words behind numbers mean."""
     question = notation.questions[0]
-    millions = "M" in question
+    meanings = {"M": 1e3, "MM": 1e6}
     factors = {
-        tail: {"M": 1e3, "MM": 1e6}[tail] if millions else -1 if tail[:1] in "Dd" else 1
-        for tail in question
+        tail: meanings.get(tail, -1 if tail.upper().startswith("D") else 1) for tail in question
     }
     answer = _typed(name, kind="money", factors=factors)
-    remark = f"a question: what do {' and '.join(question)} mean? For example {answer}"
-    return Fitting("question", Drop(), (remark,), "question")
+    return _question(f"what do {' and '.join(question)} mean? For example {answer}")
 
 
 def _typed(name: str, **encoding: Any) -> str:
@@ -384,19 +365,16 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
         both = [
             f"{spelled(example, form)} ({_typed(name, kind='date', format=form)})" for form in forms
         ]
-        question = f"a question: {example!r} may be {' or '.join(both)}"
-        return Fitting("question", Drop(), (question,), "question")
+        return _question(f"{example!r} may be {' or '.join(both)}")
     if len(forms) == 0:
-        short = short_forms_of(texts)
-        if len(short) == 0:
-            return None
+        count = sum(texts.values())
+        short = [form for form in SHORT if count > 0 and _share(texts, form, count) >= FITTING]
         lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
-        question = (
-            f"a question: dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
-        )
-        return Fitting("question", Drop(), (question,), "question")
+        text = f"dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
+        return _question(text) if len(short) > 0 else None
     [form] = forms
-    encoding = Date(format=form or None, since=f"{_first_year(known, form)}-01-01")
+    [years] = Date(format=form or None, parts=("year",)).quantities(known).values
+    encoding = Date(format=form or None, since=f"{int(np.nanmin(years))}-01-01")
     remarks = [] if form == ISO else [f"dates as {form}"]
     unread = np.isnan(read_as(known, encoding, ".")[0])
     return Fitting("date", encoding, (*remarks, *unread_words(known, unread, "dates")))
@@ -415,15 +393,14 @@ def unread_words(known: "pd.Series", words: Bools, called: str) -> list[str]:
     ]
 
 
-def _texts(texts: Mapping[str, int], kind: str, told: tuple[str, ...]) -> Fitting:
+def _question(text: str) -> Fitting:
+    """Return what only the user can say of a column, which is left out until then."""
+    return Fitting("question", Drop(), (f"a question: {text}",), "question")
+
+
+def _texts(texts: Mapping[str, int], kind: str, told: tuple[str, ...] = ()) -> Fitting:
     """Return a column for each text; nothing where they are too many."""
     if len(texts) <= MOST_COLUMNS:
         return Fitting(kind, OneHot(), told)
     many = f"too many for a column each ({len(texts)})"
     return Fitting(kind, Drop(), (*told, many), "text")
-
-
-def _first_year(known: "pd.Series", form: str) -> int:
-    """Return the year of the earliest date."""
-    [year] = Date(format=form or None, parts=("year",)).quantities(known).values
-    return int(np.nanmin(year))

@@ -1,17 +1,16 @@
 """Encodings of texts: categories, orders and classes; and the union of all encodings."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, Strict
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, trait
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.tables.quantities import (
     Cells,
     Codes,
@@ -44,18 +43,16 @@ class OneHot(EncodingKind):
     values: Texts | None = None
     least: Annotated[int, Field(ge=1)] = 1
 
-    @model_validator(mode="after")
-    def _counts_what_is_learned(self) -> Self:
-        if self.values is not None and self.least > 1:
-            rule = "allowed is 1 beside values, which have a column each"
-            raise faults_of([Fault("least", str(self.least), rule)])
-        return self
-
     single = False
+    needs_public = trait(
+        lambda self: "allowed with values = [...] alone" if self.values is None else None
+    )
 
     @override
-    def needs_public(self) -> str | None:
-        return "allowed with values = [...] alone" if self.values is None else None
+    def own_faults(self) -> Iterator[Fault]:
+        if self.values is not None and self.least > 1:
+            rule = "allowed is 1 beside values, which have a column each"
+            yield Fault("least", str(self.least), rule)
 
     @override
     def without_rare(self, public: "pd.Series", least: int) -> Self:
@@ -74,17 +71,15 @@ class OneHot(EncodingKind):
                          read_cells.misfits)  # fmt: skip
 
         kinds = "unseen" if self.least == 1 else "unseen and rare"
-
-        def said(_: int, misfits: int) -> str:
-            sentence = (
-                FROM_PRIVATE + f"{{column}}: {{cells}} {kinds} values became 0 in all columns."
-            )
-            return FormattedMessage(sentence, column=name, cells=misfits)
-
+        lost = FROM_PRIVATE + f"{{column}}: {{cells}} {kinds} values became 0 in all columns."
         coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {kinds} values."
-        names = tuple(f"{name} = {value}" for value in values)
-        coded = FormattedMessage(coding, column=name, values=len(values))
-        return Codes(names, read, (0.0,) * len(values), said, coded)
+        return Codes(
+            names=tuple(f"{name} = {value}" for value in values),
+            read=read,
+            unknown=(0.0,) * len(values),
+            said=lambda _, misfits: FormattedMessage(lost, column=name, cells=misfits),
+            coding=FormattedMessage(coding, column=name, values=len(values)),
+        )
 
 
 def _frequent(public: "pd.Series", least: int) -> list[str]:
@@ -108,16 +103,14 @@ class Ordinal(EncodingKind):
     kind: Literal["ordinal"] = "ordinal"
     order: Texts | None = None
 
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        if self.order is not None and len(set(self.order)) < len(self.order):
-            twice = next(text for text in self.order if self.order.count(text) > 1)
-            raise faults_of([Fault("order", f"{twice!r} twice", "allowed is each text once")])
-        return self
+    needs_public = trait(
+        lambda self: "allowed with order = [...] alone" if self.order is None else None
+    )
 
     @override
-    def needs_public(self) -> str | None:
-        return "allowed with order = [...] alone" if self.order is None else None
+    def own_faults(self) -> Iterator[Fault]:
+        for twice in _repeated(self.order or ()):
+            yield Fault("order", f"{twice!r} twice", "allowed is each text once")
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -127,34 +120,34 @@ class Ordinal(EncodingKind):
         def read(column: "pd.Series") -> Cells:
             return by_text(column, lambda text: places.get(text, np.nan))
 
-        if self.order is None:
-            return _by_dictionary(name, read, len(order))
+        lost = FROM_PRIVATE + "{column}: {missing} missing or unseen values became "
+        if self.order is None:  # a dictionary
+            unseen, lost = len(order), lost + "{unseen}."
+            coding = FormattedMessage(
+                "{column}: text, coded {codes} by the sorted public values, {unseen} for missing "
+                "and unseen ones.",
+                column=name,
+                codes=Ends(0, unseen - 1),
+                unseen=unseen,
+            )
+            return Codes(
+                names=(name,),
+                read=read,
+                unknown=(float(unseen),),
+                said=lambda n, _: FormattedMessage(lost, column=name, missing=n, unseen=unseen),
+                coding=coding,
+            )
         [met] = read(public).values
         public_places = met[~np.isnan(met)]
         middle = float(np.mean(public_places)) if len(public_places) > 0 else (len(order) - 1) / 2
-
-        def said(missing: int, _: int) -> str:
-            sentence = FROM_PRIVATE
-            sentence += "{column}: {missing} missing or unseen values became {middle:g}, "
-            whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
-            return FormattedMessage(sentence + whose, column=name, missing=missing, middle=middle)
-
-        return Codes((name,), read, (middle,), said)
-
-
-def _by_dictionary(name: str, read: Callable[["pd.Series"], Cells], unseen: int) -> Codes:
-    def said(missing: int, _: int) -> str:
-        sentence = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
-        return FormattedMessage(sentence, column=name, missing=missing, unseen=unseen)
-
-    coding = FormattedMessage(
-        "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
-        "unseen ones.",
-        column=name,
-        codes=Ends(0, unseen - 1),
-        unseen=unseen,
-    )
-    return Codes((name,), read, (float(unseen),), said, coding)
+        whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
+        lost += "{middle:g}, " + whose
+        return Codes(
+            names=(name,),
+            read=read,
+            unknown=(middle,),
+            said=lambda n, _: FormattedMessage(lost, column=name, missing=n, middle=middle),
+        )
 
 
 class Drop(EncodingKind):
@@ -172,7 +165,7 @@ class Drop(EncodingKind):
         def read(column: "pd.Series") -> Cells:
             return Cells([], np.zeros(len(column), dtype=np.bool_))
 
-        return Codes((), read, (), lambda _missing, _misfits: None)
+        return Codes((), read, ())
 
 
 class ClassLabels(EncodingKind):
@@ -187,15 +180,12 @@ class ClassLabels(EncodingKind):
     kind: Literal["classes"] = "classes"
     values: Texts
 
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if len(self.values) < 2:
-            rule = "allowed are two classes or more"
-            raise faults_of([Fault("values", repr(self.values[0]), rule)])
-        for value in self.values:
-            if self.values.count(value) > 1:
-                raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
-        return self
+            yield Fault("values", repr(self.values[0]), "allowed are two classes or more")
+        for twice in _repeated(self.values):
+            yield Fault("values", f"{twice!r} twice", "allowed is each name once")
 
     labels = trait(lambda self: self.values)
 
@@ -206,22 +196,26 @@ class ClassLabels(EncodingKind):
         return _labelled(name, dict(zip(self.values, labels, strict=True)))
 
 
+def _repeated(texts: Sequence[str]) -> list[str]:
+    """Return the first text that stands there more than once, if any."""
+    return [text for text in texts if texts.count(text) > 1][:1]
+
+
 def _labelled(name: str, labels: dict[str, float]) -> Codes:
+    """Return the codes of a column of classes with these labels, in any spelling."""
     fold = _folding(labels)
-    folded = [fold(text) for text in labels]
-    alike = (
-        dict(zip(folded, labels.values(), strict=True)) if len(set(folded)) == len(folded) else {}
-    )
+    alike = {fold(text): label for text, label in labels.items()}
+    if len(alike) < len(labels):  # two names differ in capitals alone
+        alike = {}
 
     def label(text: str) -> float:
-        other = alike.get(fold(text), np.nan)
-        return labels.get(text.strip(), other)
+        return labels.get(text.strip(), alike.get(fold(text), np.nan))
 
     def read(column: "pd.Series") -> Cells:
         values = map_text(column, label)
         return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
-    return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
+    return Codes((name,), read, (0.0,))
 
 
 def _folding(names: Iterable[str]) -> Callable[[str], str]:
@@ -286,12 +280,10 @@ def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
     for text in ranked:
         groups.setdefault(fold(text), []).append(text)
     names = {texts[0]: tuple(texts[1:]) for texts in groups.values()}
-    by_size = all(np.isfinite(_size(name)) for name in names)
-    ranks = {name: _size(name) for name in names}
-    if not by_size:  # False, true: capitals do not decide
-        ordered = sorted(names, key=lambda name: (name.casefold(), name))
-        ranks = {name: float(rank) for rank, name in enumerate(ordered)}
-    return {name: names[name] for name in sorted(names, key=ranks.__getitem__)}
+    if all(np.isfinite(_size(name)) for name in names):
+        return {name: names[name] for name in sorted(names, key=_size)}
+    ordered = sorted(names, key=lambda name: (name.casefold(), name))  # False, true
+    return {name: names[name] for name in ordered}
 
 
 def _size(text: str) -> float:

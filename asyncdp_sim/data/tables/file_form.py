@@ -1,33 +1,149 @@
-"""A CSV: its separator, decimal mark and charset, and its cells as texts.
+"""A table's file: how much of it is read, and a CSV's separator, decimal mark and charset.
 
 The form is found in the header and the public rows alone: no private row decides how others are
-read. Every cell is a text, as it is written, so that no cell decides how another is read; what it
-means is decided later, from public rows and the scenario alone. A column is held as the texts that
-differ and a place among them for each row.
+read.
+
+Limits on rows and bytes are settings of the machine, not of a scenario: a small file may unpack to
+more than a machine has, and no result depends on them. They are raised by
+``asyncdp --most-rows N --most-bytes N run …``, or by the environment.
 """
 
 import codecs
 import csv
+import gzip
 import io
+import os
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.core.errors import Fault, InputError
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.tables.limits import opened, require_cells
-from asyncdp_sim.data.tables.rows import Rows
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-    from pyarrow.csv import InvalidRow
+ROWS = "ASYNCDP_MOST_ROWS"
+BYTES = "ASYNCDP_MOST_BYTES"
+DEFAULTS = {ROWS: 20_000_000, BYTES: 4 * 2**30}
+LONGEST_LINE = 2**24
+"""Bytes of a line at most: what has none that ends is no table, such as zeros."""
+_OPTIONS = {ROWS: "--most-rows", BYTES: "--most-bytes"}
+_UNITS = {ROWS: "rows", BYTES: "bytes"}
+RAISED: ContextVar[Mapping[str, int]] = ContextVar("raised")
+"""Limits by name that count in place of the environment's; workers are given those of a command."""
+
+
+class TooMuch(ValueError):  # noqa: N818
+    """A file has more than is read."""
+
+
+@contextmanager
+def raised(limits: Mapping[str, int]) -> Iterator[None]:
+    """Read tables up to these limits inside, and in the worker processes that are started there."""
+    before = RAISED.set(limits)
+    try:
+        yield
+    finally:
+        RAISED.reset(before)
+
+
+def most(name: str) -> int:
+    """Return a limit: how many rows are read of a file, or bytes as they are unpacked.
+
+    Raises
+    ------
+    InputError
+        If the environment says something else than a whole number ≥ 1.
+    """
+    limits = RAISED.get({})
+    if name in limits:
+        return limits[name]
+    limit = os.environ.get(name, str(DEFAULTS[name]))
+    if not limit.isdecimal() or int(limit) < 1:
+        raise InputError([Fault(name, repr(limit), "allowed is a whole number ≥ 1")])
+    return int(limit)
+
+
+def require_at_most(name: str, count: int, limit: int | None = None) -> None:
+    """Raise :class:`TooMuch` where a file has more rows, or bytes, than are read."""
+    limit = most(name) if limit is None else limit
+    if count > limit:
+        raise TooMuch(f"more than {limit:,} {_UNITS[name]}; {_OPTIONS[name]} raises this limit")
+
+
+def require_cells(rows: int, columns: int) -> None:
+    """Raise :class:`TooMuch` where a table has more rows or cells than are read.
+
+    A cell counts as a byte, however little of the file it takes.
+    """
+    require_at_most(ROWS, rows)
+    require_at_most(BYTES, rows * columns)
+
+
+def opened(path: str) -> io.BufferedReader:
+    """Return a file's bytes, unpacked, that end in :class:`TooMuch` where there are too many."""
+    packed = path.endswith(".gz")
+    file: Any = gzip.open(path, "rb") if packed else Path(path).open("rb")  # noqa: SIM115
+    return io.BufferedReader(_Bounded(file, seekable=not packed), 1 << 20)
+
+
+class _Bounded(io.RawIOBase):
+    """Bytes of a file, counted.
+
+    Parameters
+    ----------
+    file : binary file
+    seekable : bool
+        Whether it can be read from any place at once.
+    """
+
+    def __init__(self, file: Any, *, seekable: bool) -> None:
+        self._file = file
+        self._seekable = seekable
+        self._most = most(BYTES)  # asked here, for a library may read in a thread of its own
+        self._read = 0
+        self._line = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._seekable
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._line = 0
+        self._read = int(self._file.seek(offset, whence))
+        return self._read
+
+    def tell(self) -> int:
+        return self._read
+
+    def readinto(self, buffer: Any) -> int:
+        count = int(self._file.readinto(buffer))
+        self._read += count
+        require_at_most(BYTES, self._read, self._most)
+        read = bytes(memoryview(buffer)[:count])
+        last = max(read.rfind(b"\n"), read.rfind(b"\r"))
+        self._line = self._line + count if last < 0 else count - last - 1
+        if self._line > LONGEST_LINE:
+            raise TooMuch(f"a line of more than {LONGEST_LINE:,} bytes: this is no table")
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+MISSING = ("NA", "N/A", "NaN", "null")
+"""Words that mean a missing cell, in capitals or not, unless a scenario lists others."""
 GUESSED = "cp1252"
 """The charset of bytes that are no UTF-8 where nothing is declared."""
 _OTHERS = ("cp1251", "cp949", "shift_jis", "gb18030", "big5", "cp1250", "koi8-r")
@@ -46,7 +162,6 @@ _MOST = 2_000
 """Public rows that are looked at, the last ones,"""
 _TAIL = 1 << 26
 """as far as they are in the file's last bytes, so many."""
-_WHOLE = re.compile(r"-?[0-9]+")
 _STATED = re.compile(r"sep=([,;\t|])")
 """A line before the header that states the separator of cells to a spreadsheet program."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
@@ -91,9 +206,7 @@ class FileForm:
 
     def doubts(self) -> list[str]:
         """Return in words what is assumed of the file: other names, or a charset."""
-        if self.guess == b"":
-            return [*self.renamed()]
-        return [*self.renamed(), self._guessed()]
+        return [*self.renamed(), *([] if self.guess == b"" else [self._guessed()])]
 
     def _guessed(self) -> str:
         """Return in words that the charset is a guess, and what else it may be."""
@@ -191,7 +304,8 @@ def _looked_at(
     kept = _MOST if public is None else min(public, _MOST)
     with opened(path) as file:
         first = file.readline(_LONGEST)
-        wide = _MARKS.get(first[:2]) or (charset if _wide(charset) else None)
+        line_end = len("\n\n".encode(charset or "utf-8")) - len("\n".encode(charset or "utf-8"))
+        wide = _MARKS.get(first[:2]) or (charset if line_end > 1 else None)
         if seed is not None and public is not None:
             return _chosen(path, public, seed, wide)
         if wide is not None:  # two bytes a letter: a line's end is found by the whole text
@@ -205,28 +319,18 @@ def _looked_at(
         return header, list(_last(file, kept))
 
 
-def _wide(charset: str | None) -> bool:
-    """Tell whether a line's end is more than a byte in a charset."""
-    return charset is not None and len("\n\n".encode(charset)) - len("\n".encode(charset)) > 1
-
-
 def _chosen(path: str, public: int, seed: int, wide: str | None) -> tuple[bytes, list[bytes]]:
     """Return the header's line and those of public rows that lie anywhere.
 
     The private rows are counted, and nothing else is looked at of them.
     """
-    count = sum(1 for _ in _records(path, wide)) - 1
+    count = sum(1 for _ in _records(path, wide))
     first = next(_records(path, wide), "")
-    stated = _STATED.fullmatch(first.lstrip("\ufeffï»¿").strip("\r\n")) is not None
-    begin = 2 if stated else 1
-    chosen = set(chosen_rows(max(count + 1 - begin, 0), public, seed)[:_MOST].tolist())
-    charset = wide or "latin-1"
-    lines = [
-        record.encode(charset)
-        for place, record in enumerate(_records(path, wide))
-        if place == 0 or place - begin in chosen
-    ]
-    return (lines[0] if lines else b""), lines[1:]
+    begin = 1 if _STATED.fullmatch(first.lstrip("\ufeffï»¿").strip("\r\n")) is None else 2
+    chosen = {0, *(begin + chosen_rows(max(count - begin, 0), public, seed)[:_MOST])}
+    records = (text for place, text in enumerate(_records(path, wide)) if place in chosen)
+    header, *lines = [text.encode(wide or "latin-1") for text in records] or [b""]
+    return header, lines
 
 
 def _records(path: str, wide: str | None) -> Iterator[str]:
@@ -248,7 +352,7 @@ def _records(path: str, wide: str | None) -> Iterator[str]:
             taken.clear()
 
 
-def chosen_rows(rows: int, public: int, seed: int) -> Rows:
+def chosen_rows(rows: int, public: int, seed: int) -> Ints:
     """Return which rows are public, ascending, where they are chosen among all.
 
     Which are chosen depends on how many rows there are, and on nothing in them.
@@ -274,9 +378,9 @@ def _charset(header: bytes, rows: Sequence[bytes]) -> str:
         return _MARKS[header[:2]]
     try:
         b"".join([header, *rows]).decode("utf-8")
+        return "utf-8"
     except UnicodeDecodeError:
         return GUESSED
-    return "utf-8"
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -351,141 +455,3 @@ def _rows(file: Any, form: FileForm, *, strict: bool = False) -> Iterator[list[s
     cells = csv.reader(lines, delimiter=form.separator, strict=strict)
     for number, row in enumerate(row for row in cells if len(row) > 0):
         yield [row[0].lstrip("\ufeff"), *row[1:]] if number == 0 else row
-
-
-BLOCK = 2**25
-"""Bytes that are read at a time, two lines of the greatest length."""
-_DECODED = {"utf-8": "utf-8-sig"}
-"""By which bytes are decoded before Arrow sees them: its own UTF-8 would meet wrong ones in a row
-that is handed back, and print of them."""
-MISSING = ("NA", "N/A", "NaN", "null")
-"""Words that mean a missing cell, in capitals or not, unless a scenario lists others."""
-
-
-class OpenQuoteError(ValueError):
-    """A quotation mark is never closed, so that what follows it is one cell."""
-
-
-def read_csv(
-    path: str,
-    *,
-    form: FileForm,
-    wanted: Callable[[str], bool] | None = None,
-    owner: str | None = None,
-    missing: Collection[str] = MISSING,
-) -> "pd.DataFrame":
-    """Return the wanted columns of a CSV as categories of texts; all where ``wanted`` is None.
-
-    A cell without a text is missing, and one with a word of ``missing``; of the column ``owner``
-    all words are names.
-
-    Raises
-    ------
-    ValueError
-        If there is no header.
-    pyarrow.ArrowInvalid
-        If a row has more cells than the header, or bytes are not text of the charset.
-    OpenQuoteError
-        If a quotation mark is open at the end.
-    """
-    import pandas as pd
-    import pyarrow as pa
-    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
-
-    names = column_names(path, form)
-    if len(names) == 0:
-        raise ValueError("there is no header")
-    taken = [at for at, name in enumerate(names) if wanted is None or wanted(name)]
-    kept: list[list[pa.Array]] = [[] for _ in taken]
-    short = _ShortRows(form)
-    rows, last = 0, ""
-    with (
-        opened(path) as file,
-        open_csv(
-            file,
-            ReadOptions(
-                use_threads=False,
-                block_size=BLOCK,
-                encoding=_DECODED.get(form.charset, form.charset),
-                skip_rows=form.skip,
-            ),
-            ParseOptions(
-                delimiter=form.separator, newlines_in_values=True, invalid_row_handler=short.take
-            ),
-            ConvertOptions(
-                column_types=dict.fromkeys(written_names(path, form), pa.string()),
-                strings_can_be_null=False,
-            ),
-        ) as blocks,
-    ):
-        for block in blocks:
-            rows += len(block)
-            require_cells(rows + len(short.cells), len(names))
-            if len(block) > 0:
-                last = block.column(block.num_columns - 1)[-1].as_py()
-            for column, at in zip(kept, taken, strict=True):
-                column.append(block.column(at))
-    require_cells(rows + len(short.cells), len(names))
-    if last.endswith(("\n", "\r")):
-        raise OpenQuoteError
-    order, words = short.order(rows), {word.lower() for word in missing}
-    columns = {}
-    for at in reversed(taken):  # one after another, and then its texts are no longer needed
-        parts = [*kept.pop(), pa.array(short.column(at), pa.string())]
-        columns[names[at]] = _column(parts, order, () if names[at] == owner else words)
-    pa.default_memory_pool().release_unused()  # as much as the file, where its texts differ
-    return pd.DataFrame({names[at]: columns[names[at]] for at in taken}, copy=False)
-
-
-class _ShortRows:
-    """Rows with fewer cells than the header, such as sums at the end: the others are missing."""
-
-    def __init__(self, form: FileForm) -> None:
-        self._form = form
-        self._places: list[int] = []
-        self.cells: list[list[str]] = []
-
-    def take(self, row: "InvalidRow") -> Literal["skip", "error"]:
-        """Take a row out of those that Arrow reads; one with more cells is an error."""
-        if row.actual_columns > row.expected_columns:
-            return "error"
-        self._places.append(row.number - 2 - self._form.skip)  # from 1, with the header
-        try:
-            [cells] = csv.reader([row.text], delimiter=self._form.separator, strict=True)
-        except csv.Error:
-            return "error"
-        self.cells.append(cells)
-        return "skip"
-
-    def order(self, rows: int) -> Rows:
-        """Return where each row is among the others, followed by the short ones."""
-        order = np.full(rows + len(self._places), -1)
-        order[self._places] = rows + np.arange(len(self._places))
-        order[order < 0] = np.arange(rows)
-        return order
-
-    def column(self, at: int) -> list[str]:
-        """Return their cells of a column."""
-        return [cells[at] if at < len(cells) else "" for cells in self.cells]
-
-
-def _column(parts: "Sequence[pa.Array]", order: Rows, missing: Collection[str]) -> "pd.Series":
-    """Return texts in order, None where a cell is missing: as categories where few differ."""
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
-    texts = encoded.dictionary
-    words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
-    gone = pc.or_(pc.equal(texts, ""), pc.is_in(words, pa.array([*missing], pa.string())))
-    for number in (word for word in missing if _WHOLE.fullmatch(word) is not None):
-        gone = pc.or_(gone, pc.match_substring_regex(words, rf"^{number}\.0+$"))  # -999.0 is -999
-    none = gone.to_numpy(zero_copy_only=False)
-    codes = np.where(none, -1, np.cumsum(~none) - 1)[encoded.indices.to_numpy()[order]]
-    left = texts.filter(pc.invert(gone))
-    if len(left) > len(codes) / 2:
-        placed = pa.array(codes, mask=codes < 0)
-        return pd.Series(left.take(placed).to_pandas(), dtype="str")
-    categories = pd.Index(left.to_pandas(), dtype="str")
-    return pd.Series(pd.Categorical.from_codes(codes, categories=categories), copy=False)

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
-from asyncdp_sim.data.tables.rows import Rows, Table, frozen, said, set_aside, take
+from asyncdp_sim.data.tables.rows import Table, frozen, said, set_aside, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def _rank(rows: Array, singular: Array) -> int:
 
 
 def records_of(
-    table: Table, projection: Projection, sets: Sequence[Rows], first_public: int, *, real: bool
+    table: Table, projection: Projection, sets: Sequence[Ints], first_public: int, *, real: bool
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[str, ...]]:
     """Return features and targets of each set of rows, read-only, and what was set aside of them.
 
@@ -236,7 +236,7 @@ def records_of(
     return tuple(map(frozen, x)), tuple(map(frozen, y)), said(absent, large, real=real)
 
 
-def _projected(table: Table, projection: Projection, rows: Rows) -> Array:
+def _projected(table: Table, projection: Projection, rows: Ints) -> Array:
     """Return the features of rows, (n, p), Fortran order."""
     features, done = np.empty((0, 0)), 0
     for piece in table.pieces(rows):

@@ -4,22 +4,21 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, Strict
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.specification import Variant, trait
-from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
+from asyncdp_sim.data.tables.amounts import Amount, notation_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
 from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, map_text, with_mark, written
 
@@ -57,8 +56,8 @@ class Codes:
     unknown : tuple of float
         What stands in each encoded column for cells that are missing or do not fit.
     said : callable
-        From the number of such private cells, and of those that do not fit, to a sentence, or
-        None.
+        From the number of such private cells, and of those that do not fit, to a sentence. None
+        where nothing is said of them.
     coding : str, optional
         What the column became, by public cells alone.
     measured : bool
@@ -68,7 +67,7 @@ class Codes:
     names: tuple[str, ...]
     read: Callable[["pd.Series"], Cells]
     unknown: tuple[float, ...]
-    said: Callable[[int, int], str | None]
+    said: Callable[[int, int], str] | None = None
     coding: str | None = None
     measured: bool = False
 
@@ -85,14 +84,8 @@ class EncodingKind(Variant):
     labels: ClassVar[tuple[str, ...] | None] = None
     """The classes that it makes labels of; empty where public rows say, None of no labels."""
 
-    def needs_public(self) -> str | None:
-        """Return what to give where no public row is to learn from; None for nothing."""
-        return None
-
-    def faults(self, key: str, public_records: int) -> list[Fault]:
-        """Return a fault where it has nothing to learn from."""
-        rule = self.needs_public() if public_records == 0 else None
-        return [] if rule is None else [Fault(key, f"{self.kind!r}, without public rows", rule)]
+    needs_public: ClassVar[str | None] = None
+    """What to give where no public row is to learn from; None for nothing."""
 
     def without_rare(self, public: "pd.Series", least: int) -> Self:
         """Return the encoding with no code of its own for what fewer public cells have."""
@@ -132,35 +125,30 @@ class Measured(EncodingKind):
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
         read = self.reader(public, decimal)
-        means = [_mean(values) for values in read(public).values]
-        public_means = tuple(value for value in means if value is not None)
+        means = _means(read(public).values)
         return Codes(
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
             read=read,
-            unknown=tuple(0.0 if value is None else value for value in means),
-            said=lambda missing, misfits: _replaced(
-                name, public_means, missing, misfits, self.unread
-            ),
+            unknown=tuple(np.nan_to_num(means).tolist()),
+            said=partial(_replaced, name, means[~np.isnan(means)].tolist(), self.unread),
             measured=True,
         )
 
 
-def _replaced(name: str, means: Sequence[float], missing: int, misfits: int, unread: str) -> str:
+def _replaced(name: str, means: Sequence[float], unread: str, missing: int, misfits: int) -> str:
     """Return what private cells without a quantity became, in words."""
-    sentence = FROM_PRIVATE + "{column}: {missing} missing values became "
-    if len(means) == 0:
-        sentence += "0, for no public row tells how to code them"
-    else:
-        sentence += "the public mean {mean:g}" if len(means) == 1 else "the public means"
-    if misfits > 0:
-        sentence += f", {{misfits}} cells that cannot be read as {unread} among them"
-    end = ": name it in data.drop, or raise public_records." if len(means) == 0 else "."
     fields: dict[str, Any] = {"column": name, "missing": missing}
-    if len(means) == 1:
-        fields["mean"] = means[0]
+    became, end = "the public means", "."
+    if len(means) == 0:
+        became = "0, for no public row tells how to code them"
+        end = ": name it in data.drop, or raise public_records."
+    elif len(means) == 1:
+        became, fields["mean"] = "the public mean {mean:g}", means[0]
     if misfits > 0:
+        became += f", {{misfits}} cells that cannot be read as {unread} among them"
         fields["misfits"] = misfits
-    return FormattedMessage(sentence + end, **fields)
+    sentence = f"{FROM_PRIVATE}{{column}}: {{missing}} missing values became {became}{end}"
+    return FormattedMessage(sentence, **fields)
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
@@ -170,9 +158,10 @@ def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
     return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
 
-def _mean(values: Array) -> float | None:
-    numbers = values[~np.isnan(values)]
-    return float(np.mean(numbers)) if len(numbers) > 0 else None
+def _means(columns: Sequence[Array]) -> Array:
+    """Return the mean of each column's numbers; NaN where it has none."""
+    numbers = [values[~np.isnan(values)] for values in columns]
+    return np.array([np.mean(column) if len(column) > 0 else np.nan for column in numbers])
 
 
 class Number(Measured):
@@ -225,22 +214,19 @@ class Money(Measured):
         extra = len(self.learn(public, "", ".").names) - 1
         return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
 
-    def notation(self, public: "pd.Series", decimal: str) -> Notation:
-        """Return how the amounts of a column are written, by its public cells."""
-        return notation_of(texts_of(public), decimal, self.decimal, self.factors)
-
     @override
     def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
         return self.learn(public, "", decimal).read
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        notation = self.notation(public, decimal)
-        amounts = {text: notation.read(text) for text in texts_of(public)}
+        texts = texts_of(public)
+        notation = notation_of(texts, decimal, self.decimal, self.factors)
         counts = Counter[str]()
-        for text, count in texts_of(public).items():
-            counts["bound"] += count * amounts[text].bounded
-            counts[amounts[text].flag] += count
+        for text, count in texts.items():
+            amount = notation.read(text)
+            counts["bound"] += count * amount.bounded
+            counts[amount.flag] += count
         extra = [flag for flag in ("bound", *notation.flags) if counts[flag] >= self.least]
         read_value = cache(notation.read)
 
@@ -252,15 +238,15 @@ class Money(Measured):
                 amount.values.append(map_text(column, marks, as_written=True))
             return amount
 
-        mean = _mean(read(public).values[0])
-        means = () if mean is None else (mean,)
-        names = (name, *(f"{name} {flag}" for flag in extra))
+        means = _means(read(public).values[:1])
+        sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
+        coding = FormattedMessage(sentence, column=name, count=len(extra))
         return Codes(
-            names=names,
+            names=(name, *(f"{name} {flag}" for flag in extra)),
             read=read,
-            unknown=(*(means or (0.0,)), *(0.0 for _ in extra)),
-            said=lambda missing, misfits: _replaced(name, means, missing, misfits, "amounts"),
-            coding=_made_of_it(names),
+            unknown=(float(np.nan_to_num(means[0])), *(0.0 for _ in extra)),
+            said=partial(_replaced, name, means[~np.isnan(means)].tolist(), "amounts"),
+            coding=coding if len(extra) > 0 else None,
             measured=True,
         )
 
@@ -271,14 +257,6 @@ def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
     if math.isnan(amount.value):
         return math.nan
     return float(amount.bounded if flag == "bound" else amount.flag == flag)
-
-
-def _made_of_it(names: Sequence[str]) -> str | None:
-    """Return which columns bounds and flags have, where they have some."""
-    if len(names) == 1:
-        return None
-    sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
-    return FormattedMessage(sentence, column=names[0], count=len(names) - 1)
 
 
 def texts_of(column: "pd.Series") -> dict[str, int]:
@@ -306,19 +284,15 @@ class Date(Measured):
     since: str = "1970-01-01"
     parts: Annotated[tuple[Part, ...], Strict(False)] = ()
 
-    @model_validator(mode="after")
-    def _can_be_read(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if len(self.since) != 10 or np.isnan(days(self.since)):
-            faults.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
+            yield Fault("since", repr(self.since), "allowed is a date such as 2020-05-17")
         if len(set(self.parts)) < len(self.parts):
-            faults.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
+            yield Fault("parts", f"{list(self.parts)}", "allowed is each part once")
         if self.format is not None and not _reads(self.format):
             rule = "allowed is a format that tells the year, such as %d.%m.%Y"
-            faults.append(Fault("format", repr(self.format), rule))
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("format", repr(self.format), rule)
 
     single = trait(lambda self: len(self.parts) == 0)
     unread = trait(
@@ -338,11 +312,10 @@ class Date(Measured):
             return Cells([since_1970 - days(self.since)], read.misfits)
         has_date = ~np.isnan(since_1970)
         when = np.floor(since_1970[has_date]).astype("datetime64[D]")
-        values = []
-        for part in self.parts:
-            values.append(np.full(len(since_1970), np.nan))
-            values[-1][has_date] = _PARTS[part](when)
-        return Cells(values, read.misfits)
+        values = np.full((len(self.parts), len(since_1970)), np.nan)
+        for part, row in zip(self.parts, values, strict=True):
+            row[has_date] = _PARTS[part](when)
+        return Cells(list(values), read.misfits)
 
     @override
     def shown(self, value: float) -> str:

@@ -1,4 +1,9 @@
-"""Reading a table from a file, perhaps with public rows from another; failures in one line."""
+"""Reading a table from a file, perhaps with public rows from another; failures in one line.
+
+Every cell of a CSV is a text, as it is written, so that no cell decides how another is read; what
+it means is decided later, from public rows and the scenario alone. A column is held as the texts
+that differ and a place among them for each row.
+"""
 
 import csv
 import hashlib
@@ -6,24 +11,37 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
 from asyncdp_sim.data.tables import file_form
-from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, OpenQuoteError, read_csv
-from asyncdp_sim.data.tables.limits import BYTES, TooMuch, require_at_most, require_cells
-from asyncdp_sim.data.tables.rows import FileRows, Rows, Source
+from asyncdp_sim.data.tables.file_form import (
+    BYTES,
+    MISSING,
+    PLAIN,
+    FileForm,
+    TooMuch,
+    opened,
+    require_at_most,
+    require_cells,
+    written_names,
+)
+from asyncdp_sim.data.tables.rows import FileRows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+    from pyarrow.csv import InvalidRow
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
@@ -175,10 +193,9 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":
     """Return the columns of a Parquet file without cells that say that they are missing."""
     lowered = {word.strip().lower() for word in words}
-    for name in frame.columns if len(lowered) > 0 else ():
-        if name != owner:
-            cells_of = frame[name].map(lambda value: written(value).strip().lower() in lowered)
-            frame[name] = frame[name].mask(cells_of)
+    for name in frame.columns.drop(owner, errors="ignore") if len(lowered) > 0 else ():
+        gaps = frame[name].map(lambda value: written(value).strip().lower() in lowered)
+        frame[name] = frame[name].mask(gaps)
     return frame
 
 
@@ -303,14 +320,11 @@ def with_public_rows(
         problem = f"{public_path!r}, a table without a column {lacking[0]!r}"
         rule = "allowed is a table with the columns of data.path that are used"
         raise DataError([Fault("data.public_path", problem, rule)])
-    rows = (
-        *FileRows.from_frame(path, private).parts,
-        *FileRows.from_frame(public_path, public).parts,
-    )
-    return _joined(private, public), FileRows(rows)
+    places = (FileRows.from_frame(*file).parts for file in ((path, private), (public_path, public)))
+    return _joined(private, public), FileRows(tuple(chain(*places)))
 
 
-def public_last(rows: int, public: int, seed: int | None) -> Rows:
+def public_last(rows: int, public: int, seed: int | None) -> Ints:
     """Return all rows with the public ones last: the last ones, or as many chosen at random."""
     if seed is None:
         return np.arange(rows)
@@ -336,8 +350,8 @@ def require_one_header(
     at = int(np.argmin(public_last(len(frame), public, seed)))  # the file's first row
     shown = np.arange(len(frame) - public, len(frame))
     shown = shown[shown != at]
-    cells_of = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
-    numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
+    read = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
+    numbers = [name for name, (x, none) in read.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
     units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)
@@ -370,3 +384,139 @@ def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":
             held = [part.astype("str") if part.dtype == "category" else part for part in parts]
             columns[name] = pd.concat(held, ignore_index=True)
     return pd.DataFrame(columns, copy=False)
+
+
+BLOCK = 2**25
+"""Bytes that are read at a time, two lines of the greatest length."""
+_DECODED = {"utf-8": "utf-8-sig"}
+"""By which bytes are decoded before Arrow sees them: its own UTF-8 would meet wrong ones in a row
+that is handed back, and print of them."""
+
+
+class OpenQuoteError(ValueError):
+    """A quotation mark is never closed, so that what follows it is one cell."""
+
+
+def read_csv(
+    path: str,
+    *,
+    form: FileForm,
+    wanted: Callable[[str], bool] | None = None,
+    owner: str | None = None,
+    missing: Collection[str] = MISSING,
+) -> "pd.DataFrame":
+    """Return the wanted columns of a CSV as categories of texts; all where ``wanted`` is None.
+
+    A cell without a text is missing, and one with a word of ``missing``; of the column ``owner``
+    all words are names.
+
+    Raises
+    ------
+    ValueError
+        If there is no header.
+    pyarrow.ArrowInvalid
+        If a row has more cells than the header, or bytes are not text of the charset.
+    OpenQuoteError
+        If a quotation mark is open at the end.
+    """
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
+
+    names = file_form.column_names(path, form)
+    if len(names) == 0:
+        raise ValueError("there is no header")
+    taken = [at for at, name in enumerate(names) if wanted is None or wanted(name)]
+    kept: list[list[pa.Array]] = [[] for _ in taken]
+    short = _ShortRows(form)
+    rows, last = 0, ""
+    with (
+        opened(path) as file,
+        open_csv(
+            file,
+            ReadOptions(
+                use_threads=False,
+                block_size=BLOCK,
+                encoding=_DECODED.get(form.charset, form.charset),
+                skip_rows=form.skip,
+            ),
+            ParseOptions(
+                delimiter=form.separator, newlines_in_values=True, invalid_row_handler=short.take
+            ),
+            ConvertOptions(
+                column_types=dict.fromkeys(written_names(path, form), pa.string()),
+                strings_can_be_null=False,
+            ),
+        ) as blocks,
+    ):
+        for block in blocks:
+            rows += len(block)
+            require_cells(rows + len(short.cells), len(names))
+            if len(block) > 0:
+                last = block.column(block.num_columns - 1)[-1].as_py()
+            for column, at in zip(kept, taken, strict=True):
+                column.append(block.column(at))
+    require_cells(rows + len(short.cells), len(names))
+    if last.endswith(("\n", "\r")):
+        raise OpenQuoteError
+    order, words = short.order(rows), {word.lower() for word in missing}
+    columns = {}
+    for at in reversed(taken):  # one after another, and then its texts are no longer needed
+        parts = [*kept.pop(), pa.array(short.column(at), pa.string())]
+        columns[names[at]] = _column(parts, order, () if names[at] == owner else words)
+    pa.default_memory_pool().release_unused()  # as much as the file, where its texts differ
+    return pd.DataFrame({names[at]: columns[names[at]] for at in taken}, copy=False)
+
+
+class _ShortRows:
+    """Rows with fewer cells than the header, such as sums at the end: the others are missing."""
+
+    def __init__(self, form: FileForm) -> None:
+        self._form = form
+        self._places: list[int] = []
+        self.cells: list[list[str]] = []
+
+    def take(self, row: "InvalidRow") -> Literal["skip", "error"]:
+        """Take a row out of those that Arrow reads; one with more cells is an error."""
+        if row.actual_columns > row.expected_columns:
+            return "error"
+        self._places.append(row.number - 2 - self._form.skip)  # from 1, with the header
+        try:
+            [cells] = csv.reader([row.text], delimiter=self._form.separator, strict=True)
+        except csv.Error:
+            return "error"
+        self.cells.append(cells)
+        return "skip"
+
+    def order(self, rows: int) -> Ints:
+        """Return where each row is among the others, followed by the short ones."""
+        order = np.full(rows + len(self._places), -1)
+        order[self._places] = rows + np.arange(len(self._places))
+        order[order < 0] = np.arange(rows)
+        return order
+
+    def column(self, at: int) -> list[str]:
+        """Return their cells of a column."""
+        return [cells[at] if at < len(cells) else "" for cells in self.cells]
+
+
+def _column(parts: "Sequence[pa.Array]", order: Ints, missing: Collection[str]) -> "pd.Series":
+    """Return texts in order, None where a cell is missing: as categories where few differ."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+    texts = encoded.dictionary
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    gone = pc.or_(pc.equal(texts, ""), pc.is_in(words, pa.array([*missing], pa.string())))
+    for number in (word for word in missing if re.fullmatch("-?[0-9]+", word) is not None):
+        gone = pc.or_(gone, pc.match_substring_regex(words, rf"^{number}\.0+$"))  # -999.0 is -999
+    none = gone.to_numpy(zero_copy_only=False)
+    codes = np.where(none, -1, np.cumsum(~none) - 1)[encoded.indices.to_numpy()[order]]
+    left = texts.filter(pc.invert(gone))
+    if len(left) > len(codes) / 2:
+        placed = pa.array(codes, mask=codes < 0)
+        return pd.Series(left.take(placed).to_pandas(), dtype="str")
+    categories = pd.Index(left.to_pandas(), dtype="str")
+    return pd.Series(pd.Categorical.from_codes(codes, categories=categories), copy=False)

@@ -1,6 +1,19 @@
-"""Rows of a table: their places in files, and their encoded columns; which contribute nothing."""
+"""Rows of a table: their places in files, their encoded columns, and one of them replaced.
 
+Two datasets are neighbours when one record is replaced; every n_i is public. What learns from
+records (a dictionary, an imputed value, a projection) must see the replaced one, hence it is
+replaced in the raw table, not in an owner's features.
+
+A guarantee speaks of what owners have in their files, so that what a loader makes of a file is part
+of what is guaranteed: which type a column is taken for, how its texts are coded, which rows there
+are. So a neighbouring file, in which one row holds something else in every cell, is read by the
+same loader as the file itself.
+"""
+
+import csv
 import difflib
+import io
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,17 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-Rows = npt.NDArray[np.int64]
+    import pyarrow as pa
 
 
 FROM_PRIVATE = "From private rows: "
@@ -166,11 +177,11 @@ class Encoded:
     notes: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
 
-    def pieces(self, rows: Rows) -> Iterator[Array]:
+    def pieces(self, rows: Ints) -> Iterator[Array]:
         """Give the rows asked for in order, all at once."""
         yield take(self.matrix, rows)
 
-    def changed(self, change: Callable[[Array, Rows], None]) -> "Encoded":
+    def changed(self, change: Callable[[Array, Ints], None]) -> "Encoded":
         """Return the table with encoded rows changed in place, given them and their numbers."""
         matrix = self.matrix.copy(order="F")
         change(matrix, np.arange(len(matrix)))
@@ -190,7 +201,7 @@ class OnDemand:
         As in :class:`Encoded`.
     """
 
-    encode: Callable[[Rows], Array]
+    encode: Callable[[Ints], Array]
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -201,15 +212,15 @@ class OnDemand:
         """The whole table, encoded again."""
         return self.encode(np.arange(len(self.target)))
 
-    def pieces(self, rows: Rows) -> Iterator[Array]:
+    def pieces(self, rows: Ints) -> Iterator[Array]:
         """Give the rows asked for in order, :data:`PIECE_ROWS` at a time."""
         for span in spans(len(rows)):
             yield self.encode(rows[span])
 
-    def changed(self, change: Callable[[Array, Rows], None]) -> "OnDemand":
+    def changed(self, change: Callable[[Array, Ints], None]) -> "OnDemand":
         """Return the table with encoded rows changed in place, given them and their numbers."""
 
-        def encode(rows: Rows) -> Array:
+        def encode(rows: Ints) -> Array:
             block = self.encode(rows)
             change(block, rows)
             return block
@@ -226,17 +237,17 @@ def spans(n_rows: int) -> Iterator[slice]:
         yield slice(start, start + PIECE_ROWS)
 
 
-Numbers = TypeVar("Numbers", Array, Rows)
+Numbers = TypeVar("Numbers", Array, Ints)
 
 
-def take(array: Numbers, rows: Rows) -> Numbers:
+def take(array: Numbers, rows: Ints) -> Numbers:
     """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
     if consecutive(rows):
         return array[rows[0] : rows[-1] + 1]
     return array[rows]
 
 
-def consecutive(rows: Rows) -> bool:
+def consecutive(rows: Ints) -> bool:
     """Tell whether row numbers are one or more in a row."""
     return len(rows) > 0 and bool(
         rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1)
@@ -284,3 +295,180 @@ def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     heading = FROM_PRIVATE if real else ""
     told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
     return (FormattedMessage(told_of, absent=absent, large=large),)
+
+
+@dataclass(frozen=True)
+class Swap:
+    """The record of one table row becomes a copy of another's, its features scaled.
+
+    Rows count from 0 in the table as used: without the rows that a loader always leaves out. Of
+    ``gaussian`` data they count owner after owner, owner 1's n_1 rows first.
+
+    Attributes
+    ----------
+    row : int
+        The row that is replaced. Who owns it stays: membership is public.
+    by : int
+        The row whose record takes its place.
+    factor : float
+        Finite; what the record's encoded features are multiplied by. Its target is not.
+
+    Raises
+    ------
+    ValueError
+        If ``factor`` is not finite; from the methods, if the table has no such row.
+    """
+
+    row: int
+    by: int
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.factor):
+            raise ValueError(f"a swap's factor must be finite, not {self.factor}")
+
+    def sources(self, n_rows: int) -> Ints:
+        """Return, for each of ``n_rows`` rows, the row that its record comes from."""
+        for name, row in (("row", self.row), ("by", self.by)):
+            if not 0 <= row < n_rows:
+                raise ValueError(f"a swap's {name} must lie in [0, {n_rows}), not be {row}")
+        source = np.arange(n_rows)
+        source[self.row] = self.by
+        return source
+
+    def in_frame(self, frame: "pd.DataFrame", owner_column: str | None) -> "pd.DataFrame":
+        """Return a raw table with the record replaced, all but its ``owner_column``, unscaled."""
+        copied = frame.take(self.sources(len(frame))).reset_index(drop=True)
+        if owner_column in frame.columns:
+            copied[owner_column] = frame[owner_column].array
+        return copied
+
+    def in_table(self, table: Encoded) -> Table:
+        """Return an encoded table with the record replaced and scaled: a table without raw rows."""
+        source = self.sources(len(table.target))
+        return self.scaled(replace(table, matrix=table.matrix[source], target=table.target[source]))
+
+    def scaled(self, table: Table) -> Table:
+        """Return an encoded table with the row's features multiplied by ``factor``."""
+
+        def scale(block: Array, rows: Ints) -> None:
+            block[rows == self.row] *= self.factor
+
+        return table.changed(scale)
+
+
+CELLS: dict[str, str | float | None] = {
+    "nothing": None,
+    "the text maybe": "maybe",
+    "the text True": "True",
+    "the number 1e153": 1e153,
+}
+"""What a row may hold in every cell, in words and as it stands: too little, no number, another
+type, too much."""
+
+
+def write_neighbour(
+    path: str,
+    copy: Path,
+    row: int,
+    cell: str | float | None,
+    kept: Callable[[str], bool],
+    form: FileForm = PLAIN,
+) -> Path:
+    """Write a copy of a table with one row changed, and return where it is.
+
+    Parameters
+    ----------
+    path : str
+        A CSV, a gzipped CSV or a Parquet file.
+    copy : Path
+        Where the copy goes, without a suffix: ``.csv`` or ``.parquet`` is added.
+    row : int
+        From 0, the header not counted; past the end nothing is changed.
+    cell : str, float or None
+        What its cells hold; None is nothing. A Parquet column of another type becomes one of texts.
+    kept : callable
+        Tells of columns that stay as they are, such as that which says whose a row is.
+    form : FileForm
+        Of a CSV.
+    """
+    if path.endswith(".parquet"):
+        return _parquet(path, copy.with_suffix(".parquet"), row, cell, kept)
+    written = "" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell
+    return _csv(path, copy.with_suffix(".csv"), row, written, kept, form)
+
+
+def _csv(
+    path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool], form: FileForm
+) -> Path:
+    with (
+        opened(path) as packed,
+        io.TextIOWrapper(packed, encoding=form.charset, newline="") as source,
+        copy.open("w", encoding=form.charset, newline="") as target,
+    ):
+        written = csv.writer(target, delimiter=form.separator)
+        header: list[str] = []
+        at = -1
+        for line in csv.reader(source, delimiter=form.separator):
+            if len(header) == 0:
+                header = line if len(line) > 1 else []  # a title before the header has one cell
+            elif len(line) > 0:
+                at += 1
+            if at == row and len(line) > 0:
+                line = [
+                    old if kept(name) else cell
+                    for name, old in zip(header, [*line, *[""] * len(header)], strict=False)
+                ]
+            written.writerow(line)
+    return copy
+
+
+def _parquet(
+    path: str, copy: Path, row: int, cell: str | float | None, kept: Callable[[str], bool]
+) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    columns = {
+        name: table[name] if kept(name) else _changed(table[name], row, cell)
+        for name in table.column_names
+    }
+    pq.write_table(pa.table(columns).replace_schema_metadata(table.schema.metadata), copy)
+    return copy
+
+
+def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "pa.ChunkedArray":
+    """Return a column with one cell replaced, in a type that holds it beside all the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not any(holds(column.type) for holds in _known()):
+        return column
+    if isinstance(cell, float) and (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    ):
+        column = column.cast(pa.float64(), safe=False)
+    elif cell is not None:
+        if pa.types.is_floating(column.type):
+            column = column.cast(pa.float64())  # as text, 0.1 of four bytes is another number
+        if pa.types.is_boolean(column.type):  # as the loader spells them; Arrow writes true
+            column = pc.if_else(column, "True", "False")
+        column = column.cast(pa.string())
+        cell = f"{cell:g}" if isinstance(cell, float) else cell
+    if row >= len(column):
+        return column
+    replacement = pa.chunked_array([pa.array([cell], type=column.type)])
+    parts = [column.slice(0, row), replacement, column.slice(row + 1)]
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=column.type)
+
+
+def _known() -> tuple[Callable[["pa.DataType"], bool], ...]:
+    """Return what tells the types of cells whose texts mean the same as they do."""
+    from pyarrow import types
+
+    numbers = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    texts = (types.is_string, types.is_large_string)
+    return (*numbers, *texts, types.is_date, types.is_timestamp, types.is_null)

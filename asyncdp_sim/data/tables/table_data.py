@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, Strict
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit, codes_of, ranks_of
 from asyncdp_sim.data.surrogates import (
     Ground,
     PublicRows,
@@ -29,11 +28,15 @@ from asyncdp_sim.data.surrogates import (
     replaced,
     require_targets,
 )
-from asyncdp_sim.data.tables.encoded_columns import TableEncoder, encoded, own_rows, target_of
+from asyncdp_sim.data.tables.encoded_columns import (
+    TableEncoder,
+    UnlikeOwners,
+    encoded,
+    own_rows,
+    target_of,
+)
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
-from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
-from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -45,10 +48,16 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.rows import Encoded, FileRows, nearest, raw_values, require_column
+from asyncdp_sim.data.tables.rows import (
+    Encoded,
+    FileRows,
+    Swap,
+    nearest,
+    raw_values,
+    require_column,
+)
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
-from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,19 +139,12 @@ class TableData(TableRecipe):
     )
     """Columns of which no feature is made."""
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        faults = list(self._faults())
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
-
-    def _faults(self) -> Iterator[Fault]:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         """Yield what does not fit together, before any file is read."""
-        if self.owner_column is not None and self.split not in (
-            InOrder(),  # the default: not a contradiction
-            ByColumn(column=self.owner_column),
-        ):
+        yield from super().own_faults()
+        by_name = ByColumn(column=self.owner_column or "")
+        if self.owner_column is not None and self.split not in (InOrder(), by_name):
             rule = f"allowed is nothing with owner_column = {self.owner_column!r}"
             yield Fault("split", str(self.model_dump()["split"]), rule)
         if self.public_path is not None and self.public_overlap:
@@ -159,30 +161,35 @@ class TableData(TableRecipe):
         if len(self.sizes) > 0 and None in (self.owner_column, self.public_path):
             rule = "allowed is nothing without data.owner_column and data.public_path"
             yield Fault("sizes", f"{len(self.sizes)} owners", rule)
-        if self.person is not None and self.person in (self.target, self.split_column):
-            rule = "allowed is a column that is neither the target nor the owners'"
-            yield Fault("person", repr(self.person), rule)
-        if self.order is not None and self.order in (self.target, self.split_column):
-            rule = "allowed is a column that is neither the target nor the owners'"
-            yield Fault("order", repr(self.order), rule)
+        for field, column in (("person", self.person), ("order", self.order)):
+            if column is not None and column in (self.target, self.split_column):
+                rule = "allowed is a column that is neither the target nor the owners'"
+                yield Fault(field, repr(column), rule)
         for name, encoding in self.columns.items():
-            key = f"columns.{name}"
-            yield from encoding.faults(key, self.public_records)
-            if name in self.drop:
-                yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
-            if name == self.person and not encoding.makes_nothing:
-                yield Fault(
-                    key, repr(encoding.kind), "allowed is nothing: the column names the persons"
-                )
-            if name == self.split_column:
-                yield Fault(
-                    key, repr(encoding.kind), "allowed is nothing: the column names the owners"
-                )
-            if name == self.target and not encoding.single:
-                rule = "allowed for the target is an encoding with one number per cell"
-                yield Fault(key, repr(encoding.kind), rule)
+            for given, rule in self._misfits(name, encoding):
+                yield Fault(f"columns.{name}", given, rule)
 
-    classes = trait(lambda self: getattr(self.columns.get(self.target), "labels", None) or ())
+    def _misfits(self, name: str, encoding: Encoding) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with a column's encoding: what was given, and what is allowed."""
+        kind = repr(encoding.kind)
+        if self.public_records == 0 and encoding.needs_public is not None:
+            yield f"{kind}, without public rows", encoding.needs_public
+        if name in self.drop:
+            yield kind, "allowed is nothing: data.drop names it"
+        if name == self.person and not encoding.makes_nothing:
+            yield kind, "allowed is nothing: the column names the persons"
+        if name == self.split_column:
+            yield kind, "allowed is nothing: the column names the owners"
+        if name == self.target and not encoding.single:
+            yield kind, "allowed for the target is an encoding with one number per cell"
+
+    _labels: ClassVar[tuple[str, ...] | None] = trait(
+        lambda self: getattr(self.columns.get(self.target), "labels", None)
+    )
+    """The classes of the target, if it has some; empty where public rows say which."""
+    _of_labels: ClassVar[bool] = trait(lambda self: self._labels is not None)
+    """Whether the target is one of classes, which no shift centres."""
+    classes = trait(lambda self: self._labels or ())
 
     uncentred = trait(
         lambda self: self.preprocessing.kind if self.preprocessing.uncentred else None
@@ -202,8 +209,8 @@ class TableData(TableRecipe):
             return None
         return self.model_copy(update={"from_stand_in": True})
 
-    twin_words = trait(lambda self: self.stand_in.words)
-    uncertain = trait(lambda self: self.stand_in.uncertain if self.from_stand_in else None)
+    twin_words = "rows drawn from the table's public ones"
+    draws_again = trait(lambda self: self.from_stand_in)
 
     @override
     def build(
@@ -243,10 +250,8 @@ class TableData(TableRecipe):
         table = self._encoded(frame, places, gathering, form)
         gathering.end()
         first = self._first_public(len(frame), gathering)
-        public, encoding = own_rows(frame.iloc[first:]), self.columns.get(self.target)
-        classes = () if encoding is None or encoding.labels is None else encoding.labels
-        if encoding is not None and encoding.labels == ():
-            classes = names_in(public[self.target])
+        public = own_rows(frame.iloc[first:])
+        classes = names_in(public[self.target]) if self._labels == () else self.classes
         return TableEncoder(
             public[self._feature_columns(frame)],
             self.columns,
@@ -363,19 +368,14 @@ class TableData(TableRecipe):
 
     def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
-
-        def values_of(column: str) -> Sequence[object]:
-            return raw_values(ground.frame, column, self._split_key)
-
         asked = self._to_split(ground, request)
-        table, doubts = replaced(self.stand_in, self.split, ground, asked, request.streams)
-        made = self._dataset(
+        table = replaced(self.stand_in, self.split, ground, asked, request.streams)
+        return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
-            values_of,
+            asked.values_of,
             request,
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
-        return replace(made, doubts=doubts)
 
     def _to_split(self, ground: Ground, request: BuildRequest) -> TableToSplit:
         """Return the table to be split; nothing is known of its targets."""
@@ -389,9 +389,8 @@ class TableData(TableRecipe):
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:
-        projection, encoding = super()._projection(rows, target), self.columns.get(self.target)
-        of_labels = encoding is not None and encoding.labels is not None
-        return replace(projection, target_shift=0.0) if of_labels else projection
+        projection = super()._projection(rows, target)
+        return replace(projection, target_shift=0.0) if self._of_labels else projection
 
     def _encoded(
         self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering, form: FileForm
@@ -399,27 +398,20 @@ class TableData(TableRecipe):
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, form.decimal)
-        target, unread = np.zeros(len(frame)), tuple[str, ...]()
+        target, unread, owner = np.zeros(len(frame)), tuple[str, ...](), self.split.of_column
         with gathering.step():
-            owner = self.split.of_column
             target, unread = target_of(frame, self.target, places, *options, owner)
         beside = None
         if first_public > 0:  # of public rows alone, nobody is compared
-            owner = self.split.of_column
             beside = UnlikeOwners(None if owner is None else frame[owner], first_public)
-            encoding = self.columns.get(self.target)
-            if encoding is None or encoding.labels is None:
-                gaps = np.zeros(
-                    len(target), dtype=np.bool_
-                )  # unread targets have notes of their own
-                beside.add(self.target, target, gaps)
+            if not self._of_labels:  # unread targets have notes of their own
+                beside.add(self.target, target, np.zeros(len(target), dtype=np.bool_))
             if first_public < len(frame):
                 target[beside.without_sums(frame, places, form.decimal)] = np.nan
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
         if len(made) == 0:
             rule = "at least one must be a feature"
-            gathering.add([Fault("data.drop", "all columns", rule)])
-            gathering.end()
+            gathering.end(Fault("data.drop", "all columns", rule))
         unlike = () if beside is None else tuple(beside.lines)
         return Encoded(matrix, target, made, (*form.renamed(), *unread, *notes), unlike)
 
@@ -430,16 +422,18 @@ class TableData(TableRecipe):
 
     def _require_columns(self, frame: "pd.DataFrame", split_key: str) -> None:
         """Refuse columns that are not there."""
-        wanted = [("data.target", self.target), *(("data.drop", name) for name in self.drop)]
-        wanted += [(f"data.columns.{name}", name) for name in self.columns]
-        if self.split.of_column is not None:
-            wanted.append((split_key, self.split.of_column))
-        optional = (("data.person", self.person), ("data.order", self.order))
-        wanted += [(key, name) for key, name in optional if name is not None]
+        wanted = [
+            ("data.target", self.target),
+            *(("data.drop", name) for name in self.drop),
+            *((f"data.columns.{name}", name) for name in self.columns),
+            (split_key, self.split.of_column),
+            ("data.person", self.person),
+            ("data.order", self.order),
+        ]
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted
-            if name not in frame.columns
+            if name is not None and name not in frame.columns
         ]
         if faults:
             raise DataError(faults)

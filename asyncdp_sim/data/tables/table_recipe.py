@@ -1,42 +1,35 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
+import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import (
+    HeldOutShare,
     InOrder,
     OwnerSplit,
     Split,
     SplitKind,
     TableToSplit,
     ValuesOf,
+    held_out_note,
+    keep_apart,
     require_records,
 )
-from asyncdp_sim.data.tables.held_out import (
-    HeldOutShare,
-    keep_apart,
-    persons_said,
-    public_rows_note,
-    said,
-    usage,
-    without_targets,
-)
-from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import (
     EigenUncentred,
     Preprocessing,
@@ -45,10 +38,11 @@ from asyncdp_sim.data.tables.preprocessing import (
     records_of,
 )
 from asyncdp_sim.data.tables.rows import (
+    FROM_PRIVATE,
     LARGEST,
     FileRows,
-    Rows,
     Source,
+    Swap,
     Table,
     beyond,
     require_column,
@@ -95,7 +89,7 @@ class Gathering:
     """
 
     def __init__(self) -> None:
-        self._found: list[Fault] = []
+        self._found: dict[Fault, None] = {}
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -103,16 +97,13 @@ class Gathering:
         try:
             yield
         except DataError as error:
-            self.add(error.faults)
+            self._found |= dict.fromkeys(error.faults)
 
-    def add(self, faults: Iterable[Fault]) -> None:
-        """Note faults."""
-        self._found += faults
-
-    def end(self) -> None:
+    def end(self, *last: Fault) -> None:
         """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
+        self._found |= dict.fromkeys(last)
         if len(self._found) > 0:
-            raise DataError(dict.fromkeys(self._found))
+            raise DataError(self._found)
 
 
 class TableRecipe(DataKind):
@@ -142,8 +133,6 @@ class TableRecipe(DataKind):
     synthetic = trait(lambda self: self.file is None)
     public_file: ClassVar[str | None] = trait(lambda self: self.path)
     """The file whose last rows are public, if any."""
-    holds_out = trait(lambda self: self.held_out > 0)
-
     origin = trait(
         lambda self: (
             f"{SYNTHETIC} twin of {self.kind}"
@@ -194,30 +183,12 @@ class TableRecipe(DataKind):
     def twin(self) -> Self | None:
         return self.model_copy(update={"path": None})
 
-    @model_validator(mode="after")
-    def _public_rows_span_the_features(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.preprocessing.fitted and self.public_records < self.features:
-            rule = (
-                f"allowed is at least features = {self.features} "
-                f'with preprocessing = "{self.preprocessing.kind}"'
-            )
-            raise faults_of([Fault("public_records", str(self.public_records), rule)])
-        return self
-
-    def _rows_of_twin(self, request: BuildRequest) -> int:
-        """Return how many rows of a twin owners have.
-
-        Raises
-        ------
-        DataError
-            On ``data.split`` or ``owners.records``, where nothing says so.
-        """
-        if request.records is None and self.split.by_target:
-            if self.split.shared_rows is None:
-                rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
-                raise DataError([Fault("data.split.rows", "nothing", rule)])
-            return self.split.shared_rows
-        return sum(require_records(request.records, request.n_owners))
+            rule = f"allowed is at least features = {self.features} with preprocessing = "
+            rule += f'"{self.preprocessing.kind}"'
+            yield Fault("public_records", str(self.public_records), rule)
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
         """Tell which of a file's columns are read: the used ones and the one that splits.
@@ -246,7 +217,7 @@ class TableRecipe(DataKind):
         places: FileRows | None = None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
-        persons: Rows | None = None,
+        persons: Ints | None = None,
         order: Array | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
@@ -266,10 +237,8 @@ class TableRecipe(DataKind):
             table.target, table.target[first_public:],
         )  # fmt: skip
         with gathering.step():
-            if request.swap is not None and self.split.by_target:
-                owned = self._owned_before(request)
-            else:
-                owned = self.split.owned(asked)
+            replaced = request.swap is not None and self.split.by_target
+            owned = self._owned_before(request) if replaced else self.split.owned(asked)
         with gathering.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
@@ -279,7 +248,8 @@ class TableRecipe(DataKind):
         whose = None if persons is None else [persons[r] for r in rows]
         ranks = None if order is None else [order[r] for r in rows]
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams, whose, ranks)
-        unowned = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
+        unowned = np.arange(total if self.score_on == "all" else 0)
+        unowned = np.setdiff1d(unowned, np.concatenate(rows))
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([unowned] if len(unowned) > 0 else [])
@@ -291,7 +261,7 @@ class TableRecipe(DataKind):
             *projection.notes,
             *owned.notes,
             *usage(rows, total, first_public, overlap),
-            *said(kept, apart),
+            *held_out_note(kept, apart),
             *persons_said(persons, rows, first_public),
             *without_targets([table.target[r] for r in trained], owned.names, real=real),
             *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
@@ -328,8 +298,7 @@ class TableRecipe(DataKind):
         first = total - self.public_records
         if first < 0:
             rule = f"allowed is at most {total}, the number of rows of the table"
-            gathering.add([Fault("data.public_records", str(self.public_records), rule)])
-            gathering.end()
+            gathering.end(Fault("data.public_records", str(self.public_records), rule))
         return first
 
     def _owned_before(self, request: BuildRequest) -> OwnerSplit:
@@ -368,9 +337,78 @@ class TableRecipe(DataKind):
         return (rows, target) if has_target.all() else (rows[has_target], target[has_target])
 
 
-def _left(rows: Sequence[Rows], total: int) -> Rows:
-    """Return the rows that are no owner's."""
-    left = np.ones(total, dtype=bool)
-    for owner_rows in rows:
-        left[owner_rows] = False
-    return np.flatnonzero(left)
+def persons_said(persons: Ints | None, rows: Sequence[Ints], first_public: int) -> tuple[str, ...]:
+    """Return how many rows a person has at most, and what that means for privacy."""
+    if persons is None:
+        return ()
+    most, both = 0, 0
+    public = np.unique(persons[first_public:])
+    for owned in rows:
+        private = owned[owned < first_public]
+        private_persons, counts = np.unique(persons[private], return_counts=True)
+        most = max(most, int(counts.max(initial=0)))
+        both += int(np.isin(private_persons, public).sum())
+    protected = (
+        "data.person: a person has at most {most} rows of an owner, so that ε of one record "
+        "protects a person at {most} ε only."
+    )
+    return (
+        *if_any(FROM_PRIVATE + protected, most=most),
+        *if_any(
+            FROM_PRIVATE + "{both} persons have public rows, too: what is public tells of them.",
+            both=both,
+        ),
+    )
+
+
+def without_targets(
+    targets: Sequence[Array], names: Sequence[str], *, real: bool
+) -> tuple[str, ...]:
+    """Return which owners have no target at all, and what leaves them out."""
+    none = [i for i, y in enumerate(targets) if len(y) > 0 and bool(np.isnan(y).all())]
+    if not real or len(none) == 0:
+        return ()
+    option = "--without NUMBER"
+    if len(names) > 0 and len(none) <= 5:
+        option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
+    sentence = (
+        FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
+        "nothing, and no score is of {owners:their} rows, which {option} leaves out."
+    )
+    owners = Listed.from_numbers([i + 1 for i in none])
+    return (FormattedMessage(sentence, owners=owners, option=option),)
+
+
+def public_rows_note(
+    source: Source | None, file: str | None, public: int, seed: int | None
+) -> tuple[str, ...]:
+    """Return which rows of a file are public, where one was read."""
+    if source is None:
+        return ()
+    return if_any(
+        f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
+        f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
+        "alone decide codes and projection.",
+        public=public,
+        file=Path(file or source.name).name,
+    )
+
+
+def usage(
+    rows: Sequence[Ints], total: int, first_public: int, overlap: Sequence[int]
+) -> tuple[str, ...]:
+    """Return how many owners' rows are public, and how many rows have no owner."""
+    used, public, shared = sum(map(len, rows)), total - first_public, sum(overlap)
+    return (
+        *if_any(
+            "{shared} of the {public} public rows are also owners' records: for these records "
+            "epsilon is infinite.",
+            shared=shared,
+            public=public,
+        ),
+        *if_any(
+            "Unused: {unused} of the table's {total} rows, neither owned nor public.",
+            unused=total - used - (public - shared),
+            total=total,
+        ),
+    )

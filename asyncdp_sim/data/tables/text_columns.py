@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.data.tables.rows import Rows
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,16 +42,17 @@ _DAY = 86_400.0  # seconds
 def number_in(text: str) -> float:
     """Return the first number in a text (" 36 months" is 36, "860xx" is 860), NaN if none."""
     number = number_or_nan(text)
-    if not math.isnan(number):
-        return number
     match = _NUMBER.search(text)
-    return _finite(float(match.group())) if match is not None else math.nan
+    if not math.isnan(number) or match is None:
+        return number
+    number = float(match.group())
+    return number if math.isfinite(number) else math.nan
 
 
 def number_or_nan(text: str) -> float:
     """Return a text that is a number as a whole, perhaps with a % sign; NaN for any other."""
     number = _number(text.strip().removesuffix("%"))
-    return math.nan if number is None else _finite(number)
+    return math.nan if number is None or math.isinf(number) else number
 
 
 KINDS = frozenset({"number", "truth", "time", "date"})
@@ -75,8 +75,10 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     """Return as what the texts of a column are read; everything where none is there."""
     if column.dtype.kind in "iufmM":
         return KINDS
-    met = {_reading(_text(value), decimal)[0] for value in column.dropna().unique()} & KINDS
-    return frozenset(met) or KINDS
+    words = cells(column, decimal, ("number",))[1]
+    numbers = {"number"} if (column.notna() & ~words).any() else set()
+    met = {_reading(spelled(value), decimal)[0] for value in column[words].unique()} & KINDS
+    return frozenset(numbers | met) or KINDS
 
 
 def _reading(text: str, decimal: str) -> tuple[str, float]:
@@ -106,13 +108,13 @@ def map_text(
     A number's text is the same in columns of all types: 36 whether it was written 36 or 36.0; but
     a text's is its own where it is taken ``as_written``.
     """
-    spell = written if as_written else _text
+    spell = written if as_written else spelled
     codes, distinct = _places(column, spell)
     table = np.array([code(spell(value)) for value in distinct] + [np.nan])
     return np.asarray(table[codes])  # a missing value has code −1: the last entry
 
 
-def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "pd.Index"]:
+def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Ints, "pd.Index"]:
     """Return each cell's place among the values that differ, −1 if missing, and those values."""
     if column.dtype == "category":
         return column.cat.codes.to_numpy(), column.cat.categories
@@ -135,13 +137,13 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
 
     if column.dtype not in ("category", "str"):
         return map_text(column, code)
-    codes, distinct = _places(column, _text)
+    codes, distinct = _places(column, spelled)
     texts = pa.array(distinct, pa.string())
     plain = pc.match_substring_regex(texts, simple)
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
     words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)
-    table[words] = [code(_text(distinct[place])) for place in words]
+    table[words] = [code(spelled(distinct[place])) for place in words]
     return np.asarray(table[codes])
 
 
@@ -155,12 +157,7 @@ SUMS = re.compile(
 
 def written(value: object) -> str:
     """Return a text as it stands, and a number as :func:`map_text` spells it."""
-    return value if isinstance(value, str) else _text(value)
-
-
-def spelled(value: object) -> str:
-    """Return the text of a cell, in which a number has the same digits whatever its type."""
-    return _text(value)
+    return value if isinstance(value, str) else spelled(value)
 
 
 def numeric(column: "pd.Series") -> Array:
@@ -202,7 +199,7 @@ def with_mark(column: "pd.Series", decimal: str) -> "pd.Series":
         return column
     return column.astype(object).mask(
         numbers.to_numpy(dtype=bool),
-        column[numbers].map(lambda value: _text(value).replace(".", decimal)),
+        column[numbers].map(lambda value: spelled(value).replace(".", decimal)),
     )
 
 
@@ -227,23 +224,19 @@ def _number(text: str) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _finite(number: float) -> float:
-    return number if math.isfinite(number) else math.nan
-
-
-def _text(value: object) -> str:
-    """Return what is written in a cell, whatever the type that its column has."""
+def spelled(value: object) -> str:
+    """Return what is written in a cell, in which a number has the same digits whatever its type."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
-    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+    if isinstance(value, str | bool | np.bool_) or not isinstance(value, Real):
+        number = _number(str(value))
+    elif isinstance(value, Integral):
         return str(int(value))  # every digit of it: ids are long
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+    else:
         try:
-            number: float | None = float(value)
+            number = float(value)
         except OverflowError:  # a whole number that floating point does not reach
             number = math.inf
-    else:
-        number = _number(str(value))
     if number is None or not math.isfinite(number):
         return str(value)
     return f"{number + 0.0:.0f}" if number.is_integer() else repr(number)

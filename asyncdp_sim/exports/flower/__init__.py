@@ -12,6 +12,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
+from asyncdp_sim.data.splits import keep_apart
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -21,7 +22,6 @@ from asyncdp_sim.data.tables.encodings import (
     distinct,
     usual,
 )
-from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.data.tables.text_columns import kinds_in
@@ -270,6 +270,7 @@ def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
 def _model(scenario: Scenario) -> dict[str, Any]:
     return {
         "loss": scenario.model.kind,
+        "sigma": scenario.model.sigma,
         "bound": scenario.xi,
         "norm": 1 if scenario.privacy.norm == "l1" else 2,
     }
@@ -296,6 +297,7 @@ def _data(scenario: Scenario) -> dict[str, Any]:
         "skip": form.skip,
         "missing": [word.lower() for word in encoder.missing],
         "owner_column": data.split_column,
+        "person": data.person,
         "first_rows": scenario.all_records is not None,
         "columns": [_column(encoder, str(name)) for name in encoder.public],
         "target": _target(scenario, encoder),

@@ -289,20 +289,21 @@ class Advice:
         With what is advised in it; None where nothing is.
     data : str
         Data that the runs learned from.
-    not_for_release : bool
-        Whether private records were read: a choice made from them is a release, too.
+    release : bool
+        Whether it may be published: no private record was read. A choice made from private
+        records is a release, too.
     unchecked : bool
         Whether the records are the twin's of a table that was not read.
     """
 
     scenario: Scenario | None
     data: str
-    not_for_release: bool
+    release: bool
     unchecked: bool
 
     def source(self, command: str) -> list[str]:
         """Return of which records it is; advice of a twin is checked by this, with --private."""
-        lines = [f"data      {self.data}" + (f": {RELEASE}" if self.not_for_release else "")]
+        lines = [f"data      {self.data}" + ("" if self.release else f": {RELEASE}")]
         if self.unchecked:
             lines.append(
                 "unchecked on the table itself, whose records were not read; to simulate on them: "
@@ -326,7 +327,7 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
     return {
         "scenario": None if advised is None else choosing(advised, known),
         "data": known.words,
-        "not_for_release": known.private,
+        "release": not known.private,
         "unchecked": known.scenario.data != asked.data,
     }
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
-from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.specification import LONGEST, Positive, Several
 from asyncdp_sim.core.streams import Scope
@@ -310,32 +310,22 @@ class Intervals(FromFile, AvailabilityKind):
             owner = self._places.get(self.names[owner - 1], 0)
         return self._table.periods(owner)
 
-    @override
-    def content_digest(self) -> str:
-        if isinstance(self._columns, SpecError):
-            raise self._columns
-        return self._columns.sha256
-
     @cached_property
     def _places(self) -> dict[str, int]:
         """The number of each device in the file."""
         return {name: place for place, name in enumerate(self._table.devices, start=1)}
 
     @cached_property
-    def _columns(self) -> Columns | SpecError:
-        try:
-            return columns_of(self.path, COLUMNS, KEY, KIND)
-        except SpecError as error:
-            return error
+    @override
+    def _content(self) -> Columns:
+        return columns_of(self.path, COLUMNS, KEY, KIND)
 
     @cached_property
     def _table(self) -> IntervalTable:
-        if isinstance(self._columns, SpecError):
-            return IntervalTable(wrong=tuple((0, fault) for fault in self._columns.faults))
         named, unit = self.names is not None, 1.0 if self.unit is None else self.unit
         asked: dict[str, Any] = {"named": named, "unit": unit}
         asked |= {"origin": self.origin, "period": self.period}
-        return Reading(self._columns, self._name, **asked).table()
+        return Reading(self._content, self._name, **asked).table()
 
     @property
     def _name(self) -> str:
@@ -346,7 +336,7 @@ def _follow(
     periods: Sequence[tuple[int, int]], period: int | None, owner: Owner, learner: Learner
 ) -> Activity:
     if len(periods) == 0 or periods[0][0] > 0:
-        owner.go_offline(learner)
+        owner.set_online(False, learner)
     if len(periods) == 0:
         learner.give_up(owner.number)
         return
@@ -355,9 +345,9 @@ def _follow(
     for start, end in _recurring(periods, period):
         if start > 0:
             yield start, Priority.PRESENCE
-            owner.go_online(learner)
+            owner.set_online(True, learner)
         yield end, Priority.PRESENCE
-        owner.go_offline(learner)
+        owner.set_online(False, learner)
     learner.leave(owner.number)
 
 

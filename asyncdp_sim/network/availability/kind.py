@@ -21,7 +21,6 @@ from asyncdp_sim.core.specification import (
     PerOwner,
     Several,
     Variant,
-    own,
     per_owner,
     picked,
     trait,
@@ -30,7 +29,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.core.validation import TAGS
-from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source, uniforms
+from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source, alternate, uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Recorder
@@ -58,9 +57,8 @@ class AvailabilityKind(Variant):
         """Whether owners go offline at times of their own, and so perhaps while they work."""
         return not (self.always_online or self.drawn_per_tick)
 
-    @abstractmethod
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start whatever brings owners on and off line."""
+        """Start whatever brings owners on and off line, if anything does."""
 
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:
         """Return a function that decides whether an owner is online at a tick.
@@ -98,10 +96,6 @@ class Always(AvailabilityKind):
     kind: Literal["always"] = "always"
 
     @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        pass
-
-    @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         return (1.0,) * n_owners
 
@@ -109,15 +103,54 @@ class Always(AvailabilityKind):
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class Bernoulli(AvailabilityKind):
-    """At each tick an owner is online with ``probability``, independently of all else.
+class DrawnPerTick(AvailabilityKind):
+    """Presence that is drawn for each tick, with a chance that owner and time decide.
 
-    Poisson clocks thinned so are Poisson again, with rate λp.
+    Draws come from the owner's stream ``availability``; those of a crowd from its own.
     """
 
     always_online = False
     all_return = False
     drawn_per_tick = True
+
+    @abstractmethod
+    def at(self, time: float, setting: float) -> float:
+        """Return the chance that an owner with this setting is online at a time (time units)."""
+
+    @abstractmethod
+    def settings(self, n_owners: int, streams: Scope | None) -> Sequence[float]:
+        """Return what the chance depends on besides the time, per owner."""
+
+    def _draw(
+        self, draws: Iterator[float], recorder: Recorder, setting: float, owner: int, tick: int
+    ) -> bool:
+        share = self.at(tick / TICKS_PER_UNIT, setting)
+        return recorder.attended(owner, next(draws) < share)
+
+    @override
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        never = self.never_online(len(owners))
+        for owner, setting in zip(owners, self.settings(len(owners), streams), strict=True):
+            number, recorder = owner.number, learner.recorder
+            draws = uniforms(partial(streams.generator, "owner", number, "availability"))
+            recorder.by_tick(number)
+            if number in never:
+                learner.give_up(number)
+            owner.online_at_tick = partial(self._draw, draws, recorder, setting, number)
+
+    @override
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
+        recorder.all_by_tick()
+        settings, draws = self.settings(n_owners, None), uniforms(source)
+        return lambda owner, tick: self._draw(draws, recorder, settings[owner - 1], owner, tick)
+
+
+class Bernoulli(DrawnPerTick):
+    """At each tick an owner is online with ``probability``, independently of all else.
+
+    Poisson clocks thinned so are Poisson again, with rate λp.
+    """
+
     keeps_poisson = True
     superposable = True
 
@@ -125,21 +158,12 @@ class Bernoulli(AvailabilityKind):
     probability: PerOwner[Probability]
 
     @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        for owner, share in zip(owners, self.online_share(len(owners)), strict=True):
-            source = partial(streams.generator, "owner", owner.number, "availability")
-            learner.recorder.by_tick(owner.number)
-            if share == 0:
-                learner.give_up(owner.number)
-            owner.online_at_tick = partial(
-                _attends, uniforms(source), share, learner.recorder, owner.number
-            )
+    def at(self, time: float, setting: float) -> float:
+        return setting
 
     @override
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
-        recorder.all_by_tick()
-        shares, draws = self.online_share(n_owners), uniforms(source)
-        return lambda owner, _: recorder.attended(owner, next(draws) < shares[owner - 1])
+    def settings(self, n_owners: int, streams: Scope | None) -> tuple[float, ...]:
+        return per_owner(self.probability, n_owners)
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
@@ -148,16 +172,6 @@ class Bernoulli(AvailabilityKind):
     @override
     def faults(self, n_owners: int) -> list[Fault]:
         return wrong_length("availability.probability", self.probability, n_owners)
-
-
-def _attends(
-    draws: Iterator[float],
-    probability: float,
-    recorder: Recorder,
-    owner: int,
-    _: int,
-) -> bool:
-    return recorder.attended(owner, next(draws) < probability)
 
 
 def _form(value: Any) -> str:
@@ -175,16 +189,13 @@ Phase = Annotated[
 ]
 
 
-class Diurnal(AvailabilityKind):
+class Diurnal(DrawnPerTick):
     """A tick at time t finds owner i online with probability a_i(t), drawn for each tick.
 
     a_i(t) = low + (high − low) (1 + sin 2π(t/period + phase_i))/2, so that a Poisson clock of
     rate λ_i acts as an inhomogeneous Poisson process of rate λ_i a_i(t).
     """
 
-    always_online = False
-    all_return = False
-    drawn_per_tick = True
     keeps_poisson = False
     superposable = trait(lambda self: not isinstance(self.phase, str))
 
@@ -200,37 +211,21 @@ class Diurnal(AvailabilityKind):
             yield Fault("high", str(self.high), f"allowed is a number ≥ low = {self.low}")
 
     @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        for owner in owners:
-            mine = streams.within("owner", owner.number)
-            if isinstance(self.phase, str):
-                phase = float(mine.generator("phase").random())
-            else:
-                phase = own(self.phase, owner.number - 1)
-            draws = uniforms(partial(mine.generator, "availability"))
-            learner.recorder.by_tick(owner.number)
-            if self.high == 0:
-                learner.give_up(owner.number)
-            owner.online_at_tick = partial(
-                self._attends, draws, phase, learner.recorder, owner.number
-            )
-
-    def at(self, time: float, phase: float) -> float:
-        """Return a(t) for one phase."""
-        swing = (1 + sin(2 * pi * (time / self.period + phase))) / 2
-        return self.low + (self.high - self.low) * swing
+    def settings(self, n_owners: int, streams: Scope | None) -> Sequence[float]:
+        """Return each owner's phase."""
+        if not isinstance(self.phase, str):
+            phases: tuple[float, ...] = per_owner(self.phase, n_owners)
+            return phases
+        if streams is None:
+            raise ValueError("random phases are drawn from the streams of owners")
+        numbers = range(1, n_owners + 1)
+        return [float(streams.generator("owner", i, "phase").random()) for i in numbers]
 
     @override
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
-        recorder.all_by_tick()
-        phases: tuple[float, ...] = per_owner(self.phase, n_owners)  # type: ignore[arg-type]
-        draws = uniforms(source)
-
-        def online_at_tick(owner: int, tick: int) -> bool:
-            share = self.at(tick / TICKS_PER_UNIT, phases[owner - 1])
-            return recorder.attended(owner, next(draws) < share)
-
-        return online_at_tick
+    def at(self, time: float, setting: float) -> float:
+        """Return a(t) of an owner with this phase."""
+        swing = (1 + sin(2 * pi * (time / self.period + setting))) / 2
+        return self.low + (self.high - self.low) * swing
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
@@ -241,11 +236,6 @@ class Diurnal(AvailabilityKind):
         if isinstance(self.phase, str):
             return []
         return wrong_length("availability.phase", self.phase, n_owners)
-
-    def _attends(
-        self, draws: Iterator[float], phase: float, recorder: Recorder, owner: int, tick: int
-    ) -> bool:
-        return recorder.attended(owner, next(draws) < self.at(tick / TICKS_PER_UNIT, phase))
 
 
 class OnOff(AvailabilityKind):
@@ -311,14 +301,11 @@ class OnOff(AvailabilityKind):
             False: self.off.durations(partial(mine.generator, "offline"), 16),
         }
         if not online:
-            owner.go_offline(learner)
+            owner.set_online(False, learner)
         while True:
             yield kernel.tick + left, Priority.PRESENCE
             online = not online
-            if online:
-                owner.go_online(learner)
-            else:
-                owner.go_offline(learner)
+            owner.set_online(online, learner)
             period = lengths[online]
             left = 0 if period is None else next(period)
 
@@ -361,8 +348,9 @@ class Outages(AvailabilityKind):
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for number, group in zip(self._numbers, self.groups, strict=True):
-            members = [owners[member - 1] for member in group]
-            learner.kernel.start(self._recur(number, members, learner, streams))
+            change = partial(_together, [owners[member - 1] for member in group], learner)
+            own = streams.within("group", number)
+            learner.kernel.start(alternate(learner.kernel, own, self.gap, self.length, change))
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
@@ -390,19 +378,10 @@ class Outages(AvailabilityKind):
         """Return how many groups each owner is in."""
         return [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
 
-    def _recur(
-        self, number: int, members: Sequence[Owner], learner: Learner, streams: Scope
-    ) -> Activity:
-        own = streams.within("group", number)
-        gaps = self.gap.durations(partial(own.generator, "gap"), 16)
-        lengths = self.length.durations(partial(own.generator, "length"), 16)
-        while gaps is not None and lengths is not None:
-            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
-            for owner in members:
-                owner.go_offline(learner)
-            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
-            for owner in members:
-                owner.go_online(learner)
+
+def _together(owners: Sequence[Owner], learner: Learner, online: bool) -> None:
+    for owner in owners:
+        owner.set_online(online, learner)
 
 
 class Churn(AvailabilityKind):
@@ -435,10 +414,10 @@ class Churn(AvailabilityKind):
         join = self.join.durations(partial(own.generator, "join"), 1)
         lifetime = self.lifetime.durations(partial(own.generator, "lifetime"), 1)
         if join is not None:
-            owner.go_offline(learner)
+            owner.set_online(False, learner)
             yield learner.kernel.tick + next(join), Priority.PRESENCE
-            owner.go_online(learner)
+            owner.set_online(True, learner)
         if lifetime is not None:
             yield learner.kernel.tick + next(lifetime), Priority.PRESENCE
-            owner.go_offline(learner)
+            owner.set_online(False, learner)
             learner.leave(owner.number)

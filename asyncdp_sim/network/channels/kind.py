@@ -214,10 +214,8 @@ class PacketLoss(Plugin):
     bursty: ClassVar[bool]
     """Losses of one owner's messages depend on one another."""
 
-    @property
-    @abstractmethod
-    def written(self) -> "WrittenLoss":
-        """The value by which a scenario states this law of losses."""
+    written: ClassVar["WrittenLoss"]
+    """The value by which a scenario states this law of losses."""
 
     @abstractmethod
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -243,10 +241,7 @@ class IndependentLosses(PacketLoss):
 
     probability: PerOwner[Probability]
 
-    @property
-    @override
-    def written(self) -> "WrittenLoss":
-        return self.probability
+    written = trait(lambda self: self.probability)
 
     @override
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -277,10 +272,7 @@ class GilbertElliott(PacketLoss):
     loss_good: Probability = 0.0
     loss_bad: Probability = 1.0
 
-    @property
-    @override
-    def written(self) -> "WrittenLoss":
-        return self
+    written = trait(lambda self: self)
 
     @property
     def bad_share(self) -> float:
@@ -336,8 +328,13 @@ def packet_loss(loss: WrittenLoss) -> PacketLoss:
     return IndependentLosses.model_construct(probability=loss)
 
 
-MESSAGES = ("", "_query", "_request", "_acknowledgement")
-"""Suffixes of the fields ``loss…``, one for each kind of message; that of answers is empty."""
+MESSAGES = {
+    "answer": "loss",
+    "query": "loss_query",
+    "request": "loss_request",
+    "acknowledgement": "loss_acknowledgement",
+}
+"""Messages by their names, with the fields that say which of them are lost."""
 Backoff = Callable[[int], int]
 """From the attempts made, m ≥ 1, to the ticks until the next: a draw times 2^min(m − 1, cap)."""
 
@@ -370,21 +367,21 @@ class ChannelKind(Variant):
         """Return an owner's waits before it tries again; None where it does not wait."""
         return None
 
-    def packet_loss(self, message: str = "") -> PacketLoss:
-        """Return which messages of a kind (a field ``loss`` + ``message``) are lost."""
-        return packet_loss(getattr(self, f"loss{message}"))
+    def packet_loss(self, message: str = "answer") -> PacketLoss:
+        """Return which messages of a kind are lost."""
+        return packet_loss(getattr(self, MESSAGES[message]))
 
     @property
     def lossless(self) -> bool:
         """Whether every message arrives that the channel itself does not destroy."""
-        return all(getattr(self, f"loss{message}") == 0.0 for message in MESSAGES)
+        return all(getattr(self, field) == 0.0 for field in MESSAGES.values())
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
         return [
             fault
-            for message in MESSAGES
-            for fault in self.packet_loss(message).faults(f"channel.loss{message}", n_owners)
+            for message, field in MESSAGES.items()
+            for fault in self.packet_loss(message).faults(f"channel.{field}", n_owners)
         ]
 
     def faults_of_airtime(self, airtime: float) -> list[Fault]:

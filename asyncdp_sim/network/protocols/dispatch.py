@@ -255,6 +255,7 @@ class Dispatch(ProtocolKind):
     keeps_apart = True
     update_of = "answer"
     one_each = False
+    may_idle = False  # the desk counts tasks that fail
     shares_work = trait(lambda self: self.queue == "shared")
     left_open = trait(lambda self: self.tasks - 1)
 
@@ -284,12 +285,8 @@ class Dispatch(ProtocolKind):
         return self.chances(n_owners) if by_chance else None
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        return wrong_length("protocol.probabilities", self.probabilities, n_owners, "number")
-
-    @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # the desk counts tasks that fail
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
@@ -299,9 +296,8 @@ class Dispatch(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each task.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
         desk = Desk(owners, learner, streams, self)
         for _ in range(self.tasks):
             desk.hand_out()

@@ -1,9 +1,8 @@
 """Base of every protocol: traits, and methods that the rest of the house asks for."""
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
-from operator import mul
+from operator import attrgetter, mul
 from typing import Any, ClassVar, Literal
 
 from asyncdp_sim.core.errors import Fault
@@ -15,7 +14,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Owner
+from asyncdp_sim.network.owner import Owner
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
@@ -38,8 +37,6 @@ class ProtocolKind(Variant):
     """Gradients are taken at a mean of the model that is read and the owner's own."""
     update_of: ClassVar[UpdateOf]
     """What an update is made of, by which algorithms choose their protocols."""
-    ideal_only: ClassVar[bool] = False
-    """Nobody waits for a channel, and nothing is sent again: networks that do are refused."""
     restarts_immediately: ClassVar[bool] = False
     """The next exchange begins the moment that one ends, whatever came of it."""
     hands_out: ClassVar[bool] = False
@@ -76,6 +73,8 @@ class ProtocolKind(Variant):
     """Whether a query holds all N + 1 models."""
     queues: ClassVar[bool] = False
     """Whether requests wait while the learner is busy, first come first served."""
+    may_idle: ClassVar[bool] = True
+    """Whether owners may idle for ever, so that a run is watched lest it stalls."""
     makes_updates: ClassVar[bool] = trait(lambda self: self.update_of != "answer")
     """Whether the protocol says itself when an update is made, of several owners' answers."""
     clocked: ClassVar[bool] = trait(lambda self: self.acts_on_ticks)
@@ -94,27 +93,15 @@ class ProtocolKind(Variant):
         """Return whether a request to a locked learner is refused at the tick, and all is over."""
         return False
 
-    def delivery_policy(self) -> DeliveryPolicy:
-        """Return how owners deal with what goes wrong."""
-        return DeliveryPolicy(vanishes=self.vanishes, newest_only=self.newest_only)
-
-    @abstractmethod
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start what owners do not begin themselves."""
+        """Start what owners do not begin themselves, if anything."""
 
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
         """Act at a tick of an owner's clock; do nothing where owners only answer."""
         yield from ()
 
-    def faults_of_network(self, n_owners: int, parts: Any) -> Iterable[Fault]:
-        """Return what does not fit the number of owners, or other parts of the network.
-
-        Parameters
-        ----------
-        n_owners : int
-            N.
-        parts : Network or Scenario
-        """
+    def faults_of_network(self, network: Any) -> Iterable[Fault]:
+        """Return what does not fit the number of owners, or other parts of the network."""
         return ()
 
     def not_superposable(self) -> Iterator[Fault]:
@@ -170,14 +157,18 @@ def period_of(rates: Sequence[float] | None, count: int) -> int | None:
 def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
     """Return the fields of a channel by which messages are lost, and the largest share of each."""
     most = [
-        (f"loss{message}", max(channel.packet_loss(message).shares(n_owners)))
-        for message in MESSAGES
+        (field, max(channel.packet_loss(message).shares(n_owners)))
+        for message, field in MESSAGES.items()
     ]
     return [(name, share) for name, share in most if share > 0]
 
 
-def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
-    """Return a fault where nobody waits as long as an answer takes at least, but for rounding."""
+def hopeless(key: str, patience: float | None, network: Any, more: float = 0.0) -> list[Fault]:
+    """Return a fault where nobody waits as long as an answer takes at least, but for rounding.
+
+    That is the least time of an exchange and ``more`` (time units).
+    """
+    least = 0.0 if patience is None else min(network.exchange_times(attrgetter("least"))) + more
     if patience is None or least <= patience * (1 + 1e-12):
         return []
     rule = f"an answer takes at least {least:g}, so no update can ever happen"

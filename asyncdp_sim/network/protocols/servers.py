@@ -35,7 +35,6 @@ from asyncdp_sim.network.graphs import (
     matrices_of,
     neighbours,
 )
-from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
@@ -87,14 +86,14 @@ class ServersTogether:
         exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
         self.learner.server_exchanges[message] = exchange
         self.learner.event(QUERY_SENT, owner, message)
-        self.learner.form(owner, message, peer)
+        self.learner.learning.read(owner, message, peer)
         return exchange
 
     def release(self, exchange: Exchange, parts: int) -> None:
         """Note that the owner begins to send its answer to so many servers, which use it."""
         self._missing[exchange.message] = parts
         self.learner.release(exchange)
-        self.learner.use(exchange)
+        self.learner.learning.apply(exchange.owner, exchange.message, exchange.peer)
 
     def arrive(self, exchange: Exchange) -> None:
         """Note that an answer has reached one more server; its row is written with its update."""
@@ -110,7 +109,7 @@ class ServersTogether:
     def step(self, server: int) -> None:
         """Note that a server (from 1) makes its next step."""
         self.learner.event(EventKind.server_stepped, 0, 0, server)
-        self.learner.server_step(server)
+        self.learner.learning.server_step(server)
 
     def partners(self, server: int, step: int) -> tuple[int, ...] | None:
         """Return the partners of a server after a step that ends a window."""
@@ -351,8 +350,8 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "servers"
-    ideal_only = True
     own_network = True
+    may_idle = False  # clients always have work to do, or under way
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
@@ -396,38 +395,35 @@ class Servers(ProtocolKind):
         return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
+    def faults_of_network(self, network: Any) -> Iterator[Fault]:
         """Yield what a synchronous network without faults does not have, or has too few of."""
+        n_owners = network.n_owners
         sync = "protocol servers is synchronous and without faults, as published"
-        if not parts.availability.always_online:
+        if not network.availability.always_online:
             rule = f"{sync}: allowed is always"
-            yield Fault("availability.kind", repr(parts.availability.kind), rule)
-        if parts.channel.contended is not None:
+            yield Fault("availability.kind", repr(network.availability.kind), rule)
+        if network.channel.contended is not None:
             rule = f"{sync}: allowed is ideal"
-            yield Fault("channel.kind", repr(parts.channel.kind), rule)
-        for name, most in lossy(parts.channel, n_owners):
+            yield Fault("channel.kind", repr(network.channel.kind), rule)
+        for name, most in lossy(network.channel, n_owners):
             yield Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0")
-        if parts.topology is not None:
+        if network.topology is not None:
             rule = "not allowed with protocol servers, in which distances are latencies"
-            yield Fault("topology.kind", repr(parts.topology.kind), rule)
-        if acknowledged(parts.latency.acknowledgement):
+            yield Fault("topology.kind", repr(network.topology.kind), rule)
+        if network.latency.acknowledges:
             rule = "nothing is acknowledged under protocol servers: allowed is none"
             yield Fault("latency.acknowledgement", "a law", rule)
-        if parts.clock != PoissonClock():
+        if network.clock != PoissonClock():
             rule = "nobody follows a clock under protocol servers: leave [clock] out"
-            yield Fault("clock.kind", repr(parts.clock.kind), rule)
+            yield Fault("clock.kind", repr(network.clock.kind), rule)
         if n_owners + self.n_reached <= self.count:
             rule = f"{n_owners} clients leave some of {self.count} servers without any: "
             rule += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
             yield Fault("protocol.reach", str(self.reach), rule)
-        answers = getattr(parts, "answers_allowed", None)
-        if answers is not None and min(answers) < parts.updates * self.answers_each:
-            rule = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
-            yield Fault("answers_allowed", str(min(answers)), rule)
-
-    @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # clients always have work to do, or under way
+        least, needed = min(network.answers_allowed), network.updates * self.answers_each
+        if least < needed:
+            rule = f"allowed are numbers ≥ {needed}, all that is sent"
+            yield Fault("answers_allowed", str(least), rule)
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity, Priority, Signal
 from asyncdp_sim.core.specification import Count, Duration, trait
@@ -20,10 +21,9 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.network.exchanges import BroadcastQuery as Query
-from asyncdp_sim.network.latency import answer_airtime, least_times
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.learner import Learner, Numbers
-from asyncdp_sim.network.owner import DeliveryPolicy, Owner
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import BUSY
@@ -74,13 +74,8 @@ class Request(ProtocolKind):
         return self.busy == "refuse" and not isinstance(law, tuple) and law.instant
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        return hopeless("protocol.timeout", self.timeout, min(least_times(n_owners, parts)))
-
-    @override
-    def delivery_policy(self) -> DeliveryPolicy:
-        timeout = None if self.timeout is None else to_ticks(self.timeout)
-        return DeliveryPolicy(timeout_ticks=timeout, vanishes=self.vanishes, locks=True)
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        return hopeless("protocol.timeout", self.timeout, network)
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -162,10 +157,6 @@ class Push(ProtocolKind):
     offline: Literal["finish", "vanish"] = "finish"
 
     @override
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        pass
-
-    @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
         number = owner.number
         if owner.answers_reserved == learner.answers_left[number]:
@@ -209,11 +200,11 @@ class Broadcast(ProtocolKind):
             yield Fault("delay", "a law", 'allowed only with answer_at = "after-delay"')
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        airtime = answer_airtime(n_owners, parts)
+    def faults_of_network(self, network: Any) -> list[Fault]:
+        airtime = network.airtime or 0.0
         if self.interval >= airtime:
-            least = min(least_times(n_owners, parts)) + self.delay.least
-            return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
+            patience = self.interval if self.newest_only else None
+            return hopeless("protocol.interval", patience, network, more=self.delay.least)
         rule = f"allowed is a number ≥ the airtime {airtime:g}"
         return [Fault("protocol.interval", f"{self.interval:g}", rule)]
 
@@ -225,9 +216,8 @@ class Broadcast(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
             source = partial(streams.generator, "owner", owner.number, "delay")
             owner.delay = self.delay.durations(source, 16)
         learner.kernel.start(self._send(owners, learner))
@@ -302,6 +292,7 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "round"
+    may_idle = False  # empty rounds are counted
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)
     round_deadline = trait(lambda self: self.deadline)
@@ -311,15 +302,11 @@ class Rounds(ProtocolKind):
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
-        yield from hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
-        if self.owners is not None and self.owners > n_owners:
-            rule = f"allowed is at most {n_owners}, the number of owners"
+    def faults_of_network(self, network: Any) -> Iterator[Fault]:
+        yield from hopeless("protocol.deadline", self.deadline, network)
+        if self.owners is not None and self.owners > network.n_owners:
+            rule = f"allowed is at most {network.n_owners}, the number of owners"
             yield Fault("protocol.owners", str(self.owners), rule)
-
-    @override
-    def stall_period(self, network: Any, count: int) -> None:
-        return  # empty rounds are counted
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
@@ -328,13 +315,12 @@ class Rounds(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            owner.draw_for_queries()
         draws = None if self.owners is None else streams.generator("rounds")
         learner.kernel.start(self._rounds(owners, learner, draws))
 
-    def draw(self, numbers: Numbers, draws: np.random.Generator) -> Numbers:
+    def draw(self, numbers: Ints, draws: np.random.Generator) -> Ints:
         """Return the owners that a round asks, of those that may be asked, in their order."""
         if self.owners is None or len(numbers) <= self.owners:
             return numbers

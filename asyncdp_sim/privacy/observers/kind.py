@@ -13,7 +13,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.network.latency import Aggregation
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, each_once, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     NUMBER_BYTES,
@@ -317,7 +317,7 @@ class AggregateObserver(ObserverKind):
         Without steps where these are no independent draws, alike for all owners.
         """
         n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
-        laws = [channel.packet_loss(message) for message in ("_query", "")]
+        laws = [channel.packet_loss(message) for message in ("query", "answer")]
         drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
         alike = {*present.online_share(n_owners)}
         losses = [{*law.shares(n_owners)} for law in laws]

@@ -298,7 +298,7 @@ class TrustedLearner(ModelObserver):
     def misfits(self, scenario: Any) -> list[Fault]:
         network, n_owners = scenario.network, scenario.owners.count
         algorithm, protocol = scenario.algorithm, scenario.protocol
-        lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("", "_query")]
+        lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("answer", "query")]
         asked = protocol.asked_at_most or n_owners
         full = _always_full(scenario, asked)
         reasons = [

@@ -14,11 +14,9 @@ arrives or R are spent; R = 1 + ``retransmissions``.
 """
 
 from dataclasses import dataclass
-from math import exp, expm1, inf, isfinite, log
+from math import exp, expm1, inf, log
 
 import numpy as np
-
-from asyncdp_sim.theory.formulas import count, nonnegative, positive, probability, refused
 
 
 @dataclass(frozen=True)
@@ -50,17 +48,11 @@ def aloha_infinite(load: float) -> float:
 
     An answer survives if no other starts within an airtime before or after its own start.
 
-    Raises
-    ------
-    SpecError
-        If the load is negative or not finite.
-
     References
     ----------
     Abramson, The ALOHA system (1970), AFIPS Conference Proceedings 37.
     """
-    g = nonnegative("load", load)
-    return g * exp(-2 * g)
+    return load * exp(-2 * load)
 
 
 def aloha_infinite_capture(load: float, threshold: float) -> float:
@@ -71,18 +63,12 @@ def aloha_infinite_capture(load: float, threshold: float) -> float:
     briefly. These are Poisson(2G) in number, and each of them spares it with probability
     1/(1+z): P(X > zY) = E e^{−zY}. Without limit on z: :func:`aloha_infinite`.
 
-    Raises
-    ------
-    SpecError
-        If an argument is negative or not finite.
-
     References
     ----------
     Arnbak and van Blitterswijk, Capacity of slotted ALOHA in Rayleigh-fading channels (1987),
     IEEE Journal on Selected Areas in Communications 5 (slotted; here 2G interferers, not G).
     """
-    g, z = nonnegative("load", load), nonnegative("threshold", threshold)
-    return g * exp(-2 * g * z / (1 + z))
+    return load * exp(-2 * load * threshold / (1 + threshold))
 
 
 def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
@@ -106,20 +92,13 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     airtime : float
         τ ≥ 0.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Abramson (1970) for many owners; derived as above for N.
     """
-    rivals = count("n_owners", n_owners) - 1
-    idle_rate = positive("rate", rate)
-    rho = idle_rate * nonnegative("airtime", airtime)
+    rivals, rho = n_owners - 1, rate * airtime
     survives = exp(-rivals * rho) / (1 + rho) ** rivals
-    return RandomAccess.from_rates(survives, n_owners * idle_rate / (1 + rho))
+    return RandomAccess.from_rates(survives, n_owners * rate / (1 + rho))
 
 
 def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
@@ -136,36 +115,22 @@ def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) 
     start and silent for τ, (e^{−ρ})/(1+ρ); two if it is busy at the start, with a residual time
     uniform on [0, τ], and ticks again before the end, (ρ−1+e^{−ρ})/(1+ρ). Every overlapping
     answer costs a factor c.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    rivals = count("n_owners", n_owners) - 1
-    idle_rate = positive("rate", rate)
-    rho = idle_rate * nonnegative("airtime", airtime)
-    c = 1 / (1 + nonnegative("threshold", threshold))
+    rho, c = rate * airtime, 1 / (1 + threshold)
     ticks = -expm1(-rho)  # the probability of a tick within an airtime
     spared = (exp(-rho) + 2 * ticks * c + (rho - ticks) * c**2) / (1 + rho)
-    return RandomAccess.from_rates(spared**rivals, n_owners * idle_rate / (1 + rho))
+    return RandomAccess.from_rates(spared ** (n_owners - 1), n_owners * rate / (1 + rho))
 
 
 def slotted_aloha_infinite(load: float) -> float:
     """Return S = G e^{−G}, slotted ALOHA with Poisson(G) attempts a slot; G = ``load`` ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If the load is negative or not finite.
 
     References
     ----------
     Roberts, ALOHA packet system with and without slots and capture (1975), ACM SIGCOMM Computer
     Communication Review 5.
     """
-    g = nonnegative("load", load)
-    return g * exp(-g)
+    return load * exp(-load)
 
 
 def slotted_aloha(
@@ -185,22 +150,11 @@ def slotted_aloha(
     -----
     Where answers fill their slots, the owner of the last one cannot send in the next slot: owners
     of successive answers are not independent.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    rivals, length = count("n_owners", n_owners) - 1, positive("slot", slot)
-    idle_rate = positive("rate", rate)
-    sending = length if airtime is None else nonnegative("airtime", airtime)
-    if sending > length:
-        raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
-    p_tick, p_no_second = -expm1(-idle_rate * length), exp(-idle_rate * (length - sending))
-    return RandomAccess.from_rates(
-        (p_no_second / (p_tick + p_no_second)) ** rivals,
-        n_owners * p_tick / (p_tick + p_no_second) / length,
-    )
+    unused = 0.0 if airtime is None else slot - airtime
+    ticks, silent = -expm1(-rate * slot), exp(-rate * unused)
+    survives = (silent / (ticks + silent)) ** (n_owners - 1)
+    return RandomAccess.from_rates(survives, n_owners * ticks / (ticks + silent) / slot)
 
 
 def csma_infinite(load: float, delay: float) -> float:
@@ -216,17 +170,12 @@ def csma_infinite(load: float, delay: float) -> float:
     falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
     E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
     Communications 23.
     """
-    g, a = nonnegative("load", load), _delay("delay", delay)
+    g, a = load, delay
     return g * exp(-a * g) / (g * (1 + 2 * a) + exp(-a * g))
 
 
@@ -246,16 +195,11 @@ def csma_one_persistent_infinite(load: float, delay: float) -> float:
     waited: with q_k = E (G(1+Y))^k e^{−G(1+Y)}, S = e^{−aG}(q_0 + q_1)/(1 + a + E Y + q_0/G)
     by Wald's identity. Each attempt is sent once, so that G is also the rate of transmissions.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Kleinrock and Tobagi (1975).
     """
-    g, a = nonnegative("load", load), _delay("delay", delay)
+    g, a = load, delay
     sent = g * (1 + g + a * g * (1 + g + a * g / 2)) * exp(-g * (1 + 2 * a))
     return sent / (g * (1 + 2 * a) + expm1(-a * g) + (1 + a * g) * exp(-g * (1 + a)))
 
@@ -273,17 +217,12 @@ def csma_detecting_infinite(load: float, delay: float) -> float:
     min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without a collision the
     channel is silent at 1 + a. Any a < 1.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Tobagi and Hunt, Performance analysis of carrier sense multiple access with collision
     detection (1980), Computer Networks 4 (with no jamming signal).
     """
-    g, a = nonnegative("load", load), _delay("delay", delay)
+    g, a = load, delay
     return g * exp(-a * g) / (1 + g * _mean_detected(g, a))
 
 
@@ -292,13 +231,8 @@ def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> Ran
 
     Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
     with probability e^{−aG}; attempts that are given up do not begin.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    g, a = nonnegative("load", load), _delay("delay", delay)
+    g, a = load, delay
     alone, begun = exp(-a * g), 1 + a * g
     # G times the busy time and the idle time 1/G, so that G = 0 divides nothing
     g_busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
@@ -331,18 +265,13 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     propagation_delay : float
         In [0, ``airtime``), the same between all stations.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Kleinrock and Tobagi (1975) for many owners; derived as above for N.
     """
     from scipy.integrate import quad  # only here: a slow import
 
-    rivals, per_airtime, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    rivals, per_airtime, a = n_owners - 1, rate * airtime, propagation_delay / airtime
     late = exp(-per_airtime * a)
     early = quad(lambda y: (late - expm1(-per_airtime * y)) ** rivals, 0, a, epsabs=1e-12)[0]
     return _sensing(rivals, per_airtime, a, airtime, 1 + 2 * a - early)
@@ -357,31 +286,9 @@ def csma_detecting(
     :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
     the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
     Answers that are broken off count as begun.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    rivals, per_airtime, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    rivals, per_airtime, a = n_owners - 1, rate * airtime, propagation_delay / airtime
     return _sensing(rivals, per_airtime, a, airtime, _mean_detected(rivals * per_airtime, a))
-
-
-def _delay(key: str, value: float, airtime: float = 1.0) -> float:
-    """Return a in units of the airtime; ``key`` names the argument in a refusal."""
-    if not isfinite(value) or not 0 <= value < airtime:
-        domain = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
-        raise refused(key, repr(value), f"{domain} answers to be detected without a gap")
-    return value / airtime
-
-
-def _carrier(
-    n_owners: int, rate: float, airtime: float, propagation_delay: float
-) -> tuple[int, float, float]:
-    """Return N − 1, and λ and a in units of the airtime."""
-    rivals, length = count("n_owners", n_owners) - 1, positive("airtime", airtime)
-    a = _delay("propagation_delay", propagation_delay, length)
-    return rivals, positive("rate", rate) * length, a
 
 
 def _sensing(
@@ -427,20 +334,11 @@ def tdma(n_owners: int, slot: float, airtime: float, rate: float = inf) -> float
         0 ≤ τ ≤ ``slot``.
     rate : float, optional
         λ > 0, ticks of an idle owner per time unit; default: always an answer ready.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    length, sending = positive("slot", slot), nonnegative("airtime", airtime)
-    if sending > length:
-        raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
-    frame, skipped = count("n_owners", n_owners) * length, 0.0
+    frame, skipped = n_owners * slot, 0.0
     if rate != inf:
-        idle_rate = positive("rate", rate)
-        skipped = exp(-idle_rate * (frame - sending)) / -expm1(-idle_rate * frame)
-    return 1 / (length * (1 + skipped))
+        skipped = exp(-rate * (frame - airtime)) / -expm1(-rate * frame)
+    return 1 / (slot * (1 + skipped))
 
 
 def delivered(loss: float, attempts: int) -> float:
@@ -452,25 +350,14 @@ def delivered(loss: float, attempts: int) -> float:
         l in [0, 1].
     attempts : int
         R ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    lost, number = probability("loss", loss), count("attempts", attempts)
-    return 1.0 if lost == 0 else -expm1(number * log(lost))
+    return 1.0 if loss == 0 else -expm1(attempts * log(loss))
 
 
 def mean_attempts(loss: float, attempts: int) -> float:
     """Return the mean number of attempts per answer, delivered or not: (1 − l^R)/(1 − l).
 
     Its limit for l → 1 is R. Arguments and assumptions as for :func:`delivered`.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
     arrives = delivered(loss, attempts)
     return float(attempts) if loss == 1 else arrives / (1 - loss)
@@ -499,25 +386,19 @@ def lost_in_bursts(
     loss_good, loss_bad : float
         Probabilities in [0, 1] that a transmission in this state is lost.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Gilbert, Capacity of a burst-noise channel (1960), and Elliott, Estimates of error rates for
     codes on burst-noise channels (1963), Bell System Technical Journal 39 and 42.
     """
-    n_attempts = count("attempts", attempts)
-    k_out, k_back = probability("to_bad", to_bad), probability("to_good", to_good)
-    if k_out == k_back == 0:
-        raise refused("to_good", "0, as to_bad", "a number > 0 for one of them: no law else")
-    steps = np.array([[1 - k_out, k_out], [k_back, 1 - k_back]])
-    losses = np.diag([probability("loss_good", loss_good), probability("loss_bad", loss_bad)])
+    k_out, k_back = to_bad, to_good
+    steps, losses = (
+        np.array([[1 - k_out, k_out], [k_back, 1 - k_back]]),
+        np.diag([loss_good, loss_bad]),
+    )
     again, arrived = losses @ steps, (np.eye(2) - losses) @ steps
     reached, between = np.eye(2), np.zeros((2, 2))  # ``between`` sums up to K
-    for _ in range(n_attempts - 1):
+    for _ in range(attempts - 1):
         between += reached @ arrived
         reached = reached @ again
     between += reached @ steps
@@ -525,4 +406,4 @@ def lost_in_bursts(
     if between[0, 1] + between[1, 0] > 0:
         k_out, k_back = between[0, 1], between[1, 0]
     start = np.array([k_back, k_out]) / (k_out + k_back)  # κ
-    return float((start @ losses @ np.linalg.matrix_power(steps @ losses, n_attempts - 1)).sum())
+    return float((start @ losses @ np.linalg.matrix_power(steps @ losses, attempts - 1)).sum())

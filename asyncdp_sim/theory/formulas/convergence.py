@@ -18,13 +18,11 @@ Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Trans. Inf
 """
 
 from collections.abc import Sequence
-from math import cos, pi
 from typing import Literal
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import count, finite, probabilities, refused
 
 CentralStep = Literal["proof", "text"]
 """β = ρ/(2T²σ) as in the proof of Async, or (N − 1)ρ/(N T²σ) as in its text."""
@@ -94,20 +92,9 @@ def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | A
         Pairs of different nodes, from 0.
     shares : sequence of float
         p_e of each edge, sum 1.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    size = count("n_nodes", n_nodes, 2)
-    chance = probabilities("shares", shares)
-    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    distinct = np.all(ends[:, 0] != ends[:, 1])
-    if len(ends) != len(chance) or not distinct or ends.min() < 0 or ends.max() >= size:
-        raise refused("edges", list(edges), f"one pair of nodes from 0 to {size - 1} per share")
-    mean = np.eye(size)
-    a, b = ends.T
+    mean, chance = np.eye(n_nodes), np.asarray(shares)
+    a, b = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     np.add.at(mean, (a, a), -chance / 2)
     np.add.at(mean, (b, b), -chance / 2)
     np.add.at(mean, (a, b), chance / 2)
@@ -117,55 +104,7 @@ def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | A
 
 def second_eigenvalue(mean: Array) -> float:
     """Return λ_2, the second largest eigenvalue of a symmetric matrix (M, M), M ≥ 2; O(M³)."""
-    square = finite("mean", mean, (len(mean), len(mean)))
-    if not np.allclose(square, square.T, rtol=0, atol=1e-12):
-        raise refused("mean", "a matrix that is not symmetric", "E W")
-    return float(np.linalg.eigvalsh(square)[-2])
-
-
-def star(n_owners: int) -> float:
-    """Return λ_2(E W) of a learner with N owners that wake alike: 1 − 1/(2N), 0 for N = 1."""
-    return 0.0 if count("n_owners", n_owners) == 1 else 1 - 1 / (2 * n_owners)
-
-
-def complete(n_owners: int) -> float:
-    """Return λ_2(E W) of N ≥ 2 owners of whom all pairs wake alike: 1 − 1/(N − 1)."""
-    return 1 - 1 / (count("n_owners", n_owners, 2) - 1)
-
-
-def ring(n_owners: int) -> float:
-    """Return λ_2(E W) of N ≥ 2 owners in a ring: 1 − (1 − cos(2π/N))/N, 0 for N = 2.
-
-    The gap falls as 2π²/N³.
-    """
-    if count("n_owners", n_owners, 2) == 2:  # one edge, not two
-        return 0.0
-    return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
-
-
-def smallest_entry(matrix: Array) -> float:
-    """Return the smallest nonzero entry of a doubly stochastic matrix B; 1/S for B = 11ᵀ/S.
-
-    The analysis of several servers calls it ρ; it is not the ρ of steps.
-
-    Parameters
-    ----------
-    matrix : array (S, S)
-        Rows and columns sum to 1 (to 1e-9), entries ≥ 0; connected, with a positive diagonal.
-
-    Raises
-    ------
-    SpecError
-        If it is none such. The paper does not ask for the diagonal, but its source does: two
-        servers that swap their models never agree.
-    """
-    entries = doubly_stochastic(matrix)
-    heard = entries > 0
-    for _ in range(len(entries).bit_length()):
-        heard = heard @ heard
-    if not heard.all():
-        raise refused("matrix", "servers that are not connected", "a connected graph")
-    return float(entries[entries > 0].min())
+    return float(np.linalg.eigvalsh(mean)[-2])
 
 
 def disagreement_left(matrices: Sequence[Array]) -> float:
@@ -180,26 +119,8 @@ def disagreement_left(matrices: Sequence[Array]) -> float:
     matrices : sequence of arrays (S, S)
         B_0, B_1, …, doubly stochastic, with a positive diagonal. Each may leave servers apart, if
         all together do not.
-
-    Raises
-    ------
-    SpecError
-        If they are none such, or together leave servers apart.
     """
-    smallest_entry(np.mean(matrices, axis=0))  # for its checks: all together connect the servers
     product = np.eye(len(matrices[0]))
     for matrix in matrices:
-        product = doubly_stochastic(matrix) @ product
+        product = matrix @ product
     return float(np.linalg.norm(product - 1 / len(product), 2))
-
-
-def doubly_stochastic(matrix: Array) -> Array:
-    """Return a doubly stochastic matrix with a positive diagonal."""
-    size = len(matrix)
-    entries = finite("matrix", matrix, (size, size))
-    sums = np.concatenate([entries.sum(axis=0), entries.sum(axis=1)])
-    if np.any(entries < 0) or np.any(np.abs(sums - 1) > 1e-9):
-        raise refused("matrix", "other sums or negative entries", "a doubly stochastic matrix")
-    if np.any(np.diagonal(entries) <= 0):
-        raise refused("matrix", "a zero on the diagonal", "a share > 0 of every server's own model")
-    return entries

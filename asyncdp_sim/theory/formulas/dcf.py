@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
+from math import comb
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import count, nonnegative, positive
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 
 Station = tuple[int, int]
@@ -54,18 +54,10 @@ class Contention:
             > 0, in time units.
         after_success, after_collision : float
             ≥ 0: how long the channel stays taken after an answer that survives, or does not.
-
-        Raises
-        ------
-        SpecError
-            If an argument is outside its domain.
         """
-        sending = positive("airtime", airtime)
-        survived = sending + nonnegative("after_success", after_success)
-        collided = sending + nonnegative("after_collision", after_collision)
         run = 1 / (1 - self.again)
-        length = self.idle * positive("slot", slot) + self.success * run * survived
-        length += (1 - self.idle - self.success) * collided
+        length = self.idle * slot + self.success * run * (airtime + after_success)
+        length += (1 - self.idle - self.success) * (airtime + after_collision)
         length += (1 - self.idle) * slot * self.frozen
         sent = self.sent + self.success * (run - 1)
         return RandomAccess.from_rates(self.success * run / sent, sent / length)
@@ -94,11 +86,6 @@ def fixed_point(n_owners: int, window: int, doublings: int, *, frozen: bool = Fa
     frozen : bool
         Whether counts are frozen while the channel is busy; then W ≥ 2.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function (2000), IEEE
@@ -108,30 +95,24 @@ def fixed_point(n_owners: int, window: int, doublings: int, *, frozen: bool = Fa
     """
     from scipy.optimize import brentq  # only here: a slow import
 
-    owners, first = count("n_owners", n_owners), count("window", window, least=1 + frozen)
-    most = count("doublings", doublings, least=0)
-
     def share(p: float) -> float:
-        growth = sum((2 * p) ** i for i in range(most))  # (1 − (2p)^m)/(1 − 2p), also at p = 1/2
-        return 2 / (first + (p if frozen else 1) + p * first * growth)
+        growth = sum((2 * p) ** i for i in range(doublings))  # (1 − (2p)^m)/(1 − 2p), at 1/2 too
+        return 2 / (window + (p if frozen else 1) + p * window * growth)
 
     def excess(p: float) -> float:
-        return p - 1 + (1 - share(p)) ** (owners - 1)
+        return p - 1 + (1 - share(p)) ** (n_owners - 1)
 
-    sends = share(0.0 if owners == 1 else float(brentq(excess, 0.0, 1.0, xtol=1e-15)))
-    idle = (1 - sends) ** owners
-    alone = owners * sends * (1 - sends) ** (owners - 1)
-    again = 1 / first if frozen else 0.0
-    return Contention(idle=idle, success=alone, sent=owners * sends, frozen=frozen, again=again)
+    sends = share(0.0 if n_owners == 1 else float(brentq(excess, 0.0, 1.0, xtol=1e-15)))
+    idle = (1 - sends) ** n_owners
+    alone = n_owners * sends * (1 - sends) ** (n_owners - 1)
+    again = 1 / window if frozen else 0.0
+    return Contention(idle=idle, success=alone, sent=n_owners * sends, frozen=frozen, again=again)
 
 
 def states(n_owners: int, window: int, doublings: int) -> int:
     """Return how many states the chain of :func:`exact` has."""
     places = window * (2 ** (doublings + 1) - 1)
-    total = 1
-    for i in range(n_owners):
-        total = total * (places + i) // (i + 1)
-    return total
+    return comb(places + n_owners - 1, n_owners)
 
 
 def exact(n_owners: int, window: int, doublings: int, *, frozen: bool = False) -> Contention:
@@ -147,20 +128,13 @@ def exact(n_owners: int, window: int, doublings: int, *, frozen: bool = False) -
     ----------
     n_owners, window, doublings, frozen
         As of :func:`fixed_point`; :func:`states` says how many equations are solved.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    owners, first = count("n_owners", n_owners), count("window", window, least=1 + frozen)
-    most = count("doublings", doublings, least=0)
-    alone = [(i, left) for i in range(most + 1) for left in range(first << i)]
-    joint = list(combinations_with_replacement(alone, owners))
+    alone = [(i, left) for i in range(doublings + 1) for left in range(window << i)]
+    joint = list(combinations_with_replacement(alone, n_owners))
     place = {state: number for number, state in enumerate(joint)}
     chain = np.zeros((len(joint), len(joint)))
     for state, row in zip(joint, chain, strict=True):
-        for after, chance in _next(state, first, most, frozen=frozen):
+        for after, chance in _next(state, window, doublings, frozen=frozen):
             row[place[after]] += chance
     law = _stationary(chain)
     sending = np.array([sum(left == 0 for _, left in state) for state in joint])
@@ -170,7 +144,7 @@ def exact(n_owners: int, window: int, doublings: int, *, frozen: bool = False) -
         success=float(success),
         sent=float(law @ sending),
         frozen=frozen,
-        again=1 / first if frozen else 0.0,
+        again=1 / window if frozen else 0.0,
     )
 
 

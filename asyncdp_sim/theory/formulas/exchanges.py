@@ -1,4 +1,9 @@
-"""Exchanges in rounds, where all owners are asked at once, and by push, where answers grow stale.
+"""Exchanges of owners and learner: how long they wait, how many arrive, how stale they are.
+
+In the queue, first come first served, requests form a Poisson process of rate Λ (all owners
+together: Nλ where every tick is a request of its own), service times S are independent with mean m,
+and the utilisation ρ = Λm is below 1: otherwise waits grow without limit and every function here
+refuses. W is the stationary time from a request's arrival to the start of its service.
 
 In a synchronous round every owner is asked at the start and answers after a time of its own,
 independent of the others'; the round ends with the last answer, and the next begins at once.
@@ -13,13 +18,204 @@ Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import expm1, fsum, log1p
+from math import fsum, inf
+from operator import mul
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import count, nonnegative, positive, refused
-from asyncdp_sim.theory.formulas import probability as chance
+
+
+@dataclass(frozen=True)
+class LockedLearner:
+    """Long-run behaviour of a locked learner.
+
+    Attributes
+    ----------
+    update_rate : float
+        Updates per time unit.
+    busy_fraction : float
+        Share of the time in which the learner is locked.
+    refusal_probability : float
+        Share of the requests that are refused.
+    """
+
+    update_rate: float
+    busy_fraction: float
+    refusal_probability: float
+
+
+def refusing_unequal(rates: Sequence[float], mean_services: Sequence[float]) -> LockedLearner:
+    """Return what a learner does with requests at rates λ_i and mean services m_i.
+
+    With Λ = Σ λ_i, owner i is served with probability λ_i/Λ. A cycle lasts (1 + Σ λ_i m_i)/Λ in
+    the mean and has r = Σ (λ_i/Λ) m_i (Λ − λ_i) refusals: update rate Λ/(1 + Σ λ_i m_i), busy
+    fraction Σ λ_i m_i/(1 + Σ λ_i m_i), refusal probability r/(1 + r) over all requests.
+
+    Notes
+    -----
+    Assumes independent Poisson clocks, always-online owners, no travel time of requests, no loss,
+    no budget that runs out; service times independent and of any law, of which only the means
+    enter. A tick of the owner that is being served is dropped and is not a request. The learner
+    alternates between waiting, exponential with mean 1/Λ, and serving; during a service of owner
+    i the others send m_i (Λ − λ_i) requests in the mean, all refused (renewal-reward theorem).
+
+    Parameters
+    ----------
+    rates, mean_services : sequence of float
+        λ_i > 0 and m_i ≥ 0, one each per owner.
+
+    References
+    ----------
+    Asmussen, Applied Probability and Queues (2003), section VI.1. Async, section 3, "Request for
+    Update by the Data Owner".
+    """
+    total, pairs = fsum(rates), list(zip(rates, mean_services, strict=True))
+    load = fsum(rate * mean for rate, mean in pairs)
+    turned_away = fsum(rate / total * mean * (total - rate) for rate, mean in pairs)
+    return LockedLearner(
+        update_rate=total / (1 + load),
+        busy_fraction=load / (1 + load),
+        refusal_probability=turned_away / (1 + turned_away),
+    )
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Moments of the stationary wait.
+
+    Attributes
+    ----------
+    utilisation : float
+        ρ: share of the time in which the learner serves; also the share of requests that wait.
+    mean : float
+        E W.
+    second_moment : float
+        E W².
+    """
+
+    utilisation: float
+    mean: float
+    second_moment: float
+
+    @property
+    def variance(self) -> float:
+        """Var W = E W² − (E W)²."""
+        return self.second_moment - self.mean**2
+
+
+def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
+    """Return E W = ΛE S²/(2(1−ρ)) and E W² = 2(E W)² + ΛE S³/(3(1−ρ)): M/G/1.
+
+    Notes
+    -----
+    Any law of service with these moments. The mean wait is the same for every order of service
+    that does not look at service times; the second moment is first come first served's own.
+
+    Parameters
+    ----------
+    rate : float
+        Λ > 0.
+    mean, second, third : float
+        E S > 0, E S² ≥ (E S)² and E S³ ≥ (E S²)²/E S. For S constant m, m², m³; for S
+        exponential m, 2m², 6m³.
+
+    References
+    ----------
+    Kleinrock, Queueing Systems, volume 1 (1975), chapter 5 (Pollaczek–Khinchine, Takács).
+    """
+    load = rate * mean
+    first = rate * second / (2 * (1 - load))
+    return Wait(load, first, 2 * first**2 + rate * third / (3 * (1 - load)))
+
+
+@dataclass(frozen=True)
+class Circulation:
+    """Long-run behaviour of m tasks.
+
+    Attributes
+    ----------
+    throughput : float
+        Tasks that return per time unit.
+    staleness : tuple of float
+        Per owner: mean number of other tasks that return between a task's leaving for it and its
+        return. Σ p_i · staleness_i = m − 1.
+    """
+
+    throughput: float
+    staleness: tuple[float, ...]
+
+
+def closed_network(
+    tasks: int, shares: Sequence[float], service: Sequence[float], travel: Sequence[float]
+) -> Circulation:
+    """Return how m tasks circulate, by mean value analysis (product form).
+
+    A task that returns leaves at once for owner i with probability p_i. It travels, and is served
+    alone, first come first served, by the owner; times of service are exponential with mean s_i,
+    those of travelling have any law with mean z_i. With n tasks an owner that is asked is found
+    as it is with n − 1, so that
+
+        R_i(n) = s_i (1 + L_i(n−1)) + z_i,  Λ(n) = n / Σ p_i R_i(n),
+        L_i(n) = Λ(n) p_i (R_i(n) − z_i)
+
+    By the same law, counted in returns instead of time, staleness_i = [tasks at or on the way to
+    and from owner i, with m − 1] / p_i.
+
+    Parameters
+    ----------
+    tasks : int
+        m ≥ 1.
+    shares, service, travel : sequence of float (N,)
+        p_i (they sum to 1), s_i ≥ 0 and z_i ≥ 0, in time units; not all s_i + z_i are 0.
+
+    References
+    ----------
+    Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks (1980), Journal
+    of the ACM 27(2).
+    """
+    waiting, stays, flow = [0.0] * len(shares), [0.0] * len(shares), 0.0
+    for n in range(1, tasks + 1):
+        stale = tuple(flow * stay for stay in stays)  # of n − 1 tasks, Λ p_i R_i / p_i
+        stays = [s * (1 + queue) + z for s, queue, z in zip(service, waiting, travel, strict=True)]
+        flow = n / fsum(map(mul, shares, stays))
+        waiting = [flow * p * (r - z) for p, r, z in zip(shares, stays, travel, strict=True)]
+    return Circulation(flow, stale)
+
+
+def return_bounds(
+    tasks: int, shares: Sequence[float], service: Sequence[float], travel: Sequence[float]
+) -> tuple[float, float]:
+    """Return what the throughput Λ of m tasks is at least, and at most.
+
+    With D = Σ p_i s_i and Z = Σ p_i z_i,
+
+        m / (m D + Z) ≤ Λ ≤ min(m / (D + Z), min_i 1 / (p_i s_i)).
+
+    Times have any laws with these means, and tasks go to owner i with the share p_i, drawn or in
+    turn. An owner that has a task is never idle; it serves one after the other or several at once.
+
+    Λ p_i s_i is the share of time that owner i is busy, ≤ 1. By Little's law, Λ Z tasks travel in
+    the mean and Λ (D + Z) ≤ m, since a task stays with an owner at least as long as its service
+    takes. And busy owners are Λ D in the mean: at least one while a task does not travel, which of
+    m tasks is so for at least the share (m − Λ Z) / m of time.
+
+    Parameters
+    ----------
+    tasks : int
+        m ≥ 1.
+    shares, service, travel : sequence of float (N,)
+        p_i (they sum to 1), s_i ≥ 0 and z_i ≥ 0, in time units; not all s_i + z_i are 0.
+
+    References
+    ----------
+    Denning and Buzen, The operational analysis of queueing network models (1978), ACM Computing
+    Surveys 10(3).
+    """
+    demands = list(map(mul, shares, service))
+    demand, away = fsum(demands), fsum(map(mul, shares, travel))
+    slowest = 1 / max(demands) if demand > 0 else inf
+    return tasks / (tasks * demand + away), min(tasks / (demand + away), slowest)
 
 
 def mean_round(n_owners: int, rate: float) -> float:
@@ -35,17 +231,11 @@ def mean_round(n_owners: int, rate: float) -> float:
     rate : float
         μ > 0, the inverse of the mean response time.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Feller, An Introduction to Probability Theory and Its Applications II (1971), section I.6.
     """
-    number, response_rate = count("n_owners", n_owners), positive("rate", rate)
-    return fsum(1 / missing for missing in range(1, number + 1)) / response_rate
+    return fsum(1 / missing for missing in range(1, n_owners + 1)) / rate
 
 
 def mean_until_all(n_owners: int) -> float:
@@ -58,36 +248,16 @@ def mean_until_all(n_owners: int) -> float:
     ----------
     n_owners : int
         N ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If N < 1.
     """
-    number = count("n_owners", n_owners)
-    return fsum(number / missing for missing in range(1, number + 1))
+    return fsum(n_owners / missing for missing in range(1, n_owners + 1))
 
 
-@dataclass(frozen=True)
-class AnswersPerQuery:
-    """The answers that one broadcast query brings in.
+def broadcast(
+    n_owners: int, probability: float, airtime: float, window: float
+) -> tuple[float, float]:
+    """Return the answers to a query to N owners, and those that overlap no other, in the mean.
 
-    Attributes
-    ----------
-    mean_begun : float
-        Nq, answers that are sent, in the mean.
-    mean_clean : float
-        Answers that overlap no other, in the mean.
-    """
-
-    mean_begun: float
-    mean_clean: float
-
-
-def broadcast(n_owners: int, probability: float, airtime: float, window: float) -> AnswersPerQuery:
-    """Return what a query to N owners brings in, over all numbers of listeners.
-
-    The mean number of clean answers is
+    Nq answers are begun. The mean number of clean ones is
     Nq(1−2d)(1−2dq)^{N−1} + 2[(1−dq)^N − (1−2dq)^N], the mean of m·P(clean given m), where m
     answers are begun and P(clean given m) = (1−2d)^m + (2/m)[(1−d)^m − (1−2d)^m]: with
     E x^m = (1−q+qx)^N and E m x^m = Nqx(1−q+qx)^{N−1}. Divided by Nq it is the probability that
@@ -101,29 +271,12 @@ def broadcast(n_owners: int, probability: float, airtime: float, window: float) 
         q in [0, 1]: an owner receives the query and answers.
     airtime, window : float
         τ ≥ 0 and W > 0, τ ≤ W/2.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or d > ½.
     """
-    number, q, d = (
-        count("n_owners", n_owners),
-        chance("probability", probability),
-        share(airtime, window),
-    )
+    n, q, d = n_owners, probability, airtime / window
     both = 1 - 2 * d * q
-    clean = number * q * (1 - 2 * d) * both ** (number - 1)
-    clean += 2 * ((1 - d * q) ** number - both**number)
-    return AnswersPerQuery(number * q, clean)
-
-
-def share(airtime: float, window: float) -> float:
-    """Return d = τ/W, which is at most ½."""
-    length, span = nonnegative("airtime", airtime), positive("window", window)
-    if 2 * length > span:
-        raise refused("airtime", repr(airtime), f"a number ≤ window/2 = {span / 2!r}")
-    return length / span
+    clean = n * q * (1 - 2 * d) * both ** (n - 1)
+    clean += 2 * ((1 - d * q) ** n - both**n)
+    return n * q, clean
 
 
 def overlapping_mean(n_owners: int, rate: float, mean_job: float) -> float:
@@ -138,14 +291,8 @@ def overlapping_mean(n_owners: int, rate: float, mean_job: float) -> float:
         N ≥ 1.
     rate, mean_job : float
         λ > 0 and E S ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    load = positive("rate", rate) * nonnegative("mean_job", mean_job)
-    return count("n_owners", n_owners) * load
+    return n_owners * (rate * mean_job)
 
 
 def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
@@ -159,14 +306,9 @@ def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
         S > 0, the same for every job.
     largest : int
         ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    mean = overlapping_mean(n_owners, rate, positive("job", job))
-    chance = np.empty(count("largest", largest, 0) + 1)
+    mean = overlapping_mean(n_owners, rate, job)
+    chance = np.empty(largest + 1)
     chance[0] = np.exp(-mean)
     for s in range(1, len(chance)):
         chance[s] = chance[s - 1] * mean / s
@@ -186,14 +328,8 @@ def one_at_a_time(n_owners: int, rate: float, job: float) -> Array:
         N ≥ 1.
     rate, job : float
         λ > 0, S ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    rivals = count("n_owners", n_owners) - 1
-    load = positive("rate", rate) * nonnegative("job", job)
+    rivals, load = n_owners - 1, rate * job
     busy = load / (1 + load)
     chance = np.empty(rivals + 1)
     chance[0] = (1 - busy) ** rivals
@@ -215,15 +351,8 @@ def always_busy(share: float, largest: int) -> Array:
         π_i, 0 < π_i ≤ 1.
     largest : int
         ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    if not 0 < share <= 1:
-        raise refused("share", share, "a number > 0 and ≤ 1")
-    return np.asarray(share * (1 - share) ** np.arange(count("largest", largest, 0) + 1.0))
+    return np.asarray(share * (1 - share) ** np.arange(largest + 1.0))
 
 
 def always_busy_mean(n_owners: int) -> float:
@@ -236,44 +365,8 @@ def always_busy_mean(n_owners: int) -> float:
     ----------
     n_owners : int
         N ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If N < 1.
     """
-    return float(count("n_owners", n_owners) - 1)
-
-
-def always_busy_mean_of(shares: Sequence[float], updates: int) -> float:
-    """Return the mean staleness of the first T updates of exponential jobs that never cease.
-
-    Every update is seen by all other jobs under way, so that the staleness of T updates and the age
-    of the jobs that are open then, in updates, have the sum (m − 1) T. Job i is open, and as old as
-    a or older, where it was not the one to end in the last a updates, for a ≤ T:
-
-        m − 1 − (1/T) Σ_i Σ_{a=1}^{T} (1 − π_i)^a,   and 1/T Σ_i (1 − π_i)/π_i less in long runs.
-
-    Parameters
-    ----------
-    shares : sequence of float
-        π_i of each of m jobs, > 0, that add up to 1: the chance that it is the next to end.
-    updates : int
-        T ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    for share in shares:
-        if not 0 < share <= 1:
-            raise refused("share", share, "a number > 0 and ≤ 1")
-    last = count("updates", updates)
-    ages = [
-        (1 - chance) / chance * -expm1(last * log1p(-chance)) for chance in shares if chance < 1
-    ]
-    return len(shares) - 1 - fsum(ages) / last
+    return n_owners - 1.0
 
 
 def sum_opens(n_owners: int, least: int, stays: float) -> float:
@@ -291,18 +384,10 @@ def sum_opens(n_owners: int, least: int, stays: float) -> float:
         m, from 1 to n: the answers without which no sum is opened.
     stays : float
         s, in [0, 1].
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    number, needed = count("n_owners", n_owners), count("least", least)
-    if needed > number:
-        raise refused("least", least, f"1 to n_owners = {number}")
     from scipy.special import bdtrc  # only here: a slow import
 
-    return float(bdtrc(needed - 1, number, chance("stays", stays)))
+    return float(bdtrc(least - 1, n_owners, stays))
 
 
 def asked_by_step(n_owners: int, least: int, stays: float) -> float:
@@ -317,12 +402,6 @@ def asked_by_step(n_owners: int, least: int, stays: float) -> float:
         n and m; see :func:`sum_opens`.
     stays : float
         s, the chance that an owner stays through all earlier steps.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    sum_opens(n_owners, least, stays)  # refuses what is outside the domain
     others_open = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
     return n_owners * stays * others_open

@@ -24,7 +24,6 @@ from asyncdp_sim.core.units import LAST_UNIT, TICKS_PER_UNIT
 from asyncdp_sim.core.words import duration, number
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.kind import Diurnal, Outages
-from asyncdp_sim.network.channels.kind import GilbertElliott, IndependentLosses
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.channels import channel_use
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
@@ -48,9 +47,8 @@ def _day_in_step(available: Diurnal, network: Network) -> str:
 def _outages_in_step(available: Outages, network: Network) -> str:
     """Return why outages of several groups may keep step with each other, or nothing."""
     regular = available.gap.listed and available.length.listed
-    if regular and max(available.groups_of(network.n_owners)) > 1:
-        return "regular outages of an owner's groups keep step"
-    return ""
+    several = regular and max(available.groups_of(network.n_owners)) > 1
+    return "regular outages of an owner's groups keep step" if several else ""
 
 
 IN_STEP: Mapping[type, Callable[[Any, Network], str]] = {
@@ -60,42 +58,16 @@ IN_STEP: Mapping[type, Callable[[Any, Network], str]] = {
 """Why the share of ticks that find owners online may not be that of the time, by availability."""
 
 
-def _lost_alone(loss: IndependentLosses, attempts: int) -> tuple[float, float]:
-    share = loss.shares(1)[0]
-    return 1 - delivered(share, attempts), mean_attempts(share, attempts)
-
-
-def _lost_in_bursts(loss: GilbertElliott, attempts: int) -> tuple[float, float]:
-    lost = lost_in_bursts(
-        attempts,
-        to_bad=loss.to_bad,
-        to_good=loss.to_good,
-        loss_good=loss.loss_good,
-        loss_bad=loss.loss_bad,
-    )
-    return lost, (1 - lost) / (1 - loss.mean)  # one arrival per answer delivered
-
-
-LOSSES: Mapping[type, Callable[[Any, int], tuple[float, float]]] = {
-    IndependentLosses: _lost_alone,
-    GilbertElliott: _lost_in_bursts,
-}
-"""Share of answers that are lost in all of R attempts, and the mean number sent.
-
-Of owners that lose alike.
-"""
-
-
 def losses(facts: Facts) -> Iterator[Prediction]:
     """Yield the share of answers lost and the mean number of transmissions, if any can be lost.
 
     Whatever the clocks and the availability: losses do not look at them.
     """
-    if not facts.loses(""):
+    if not facts.loses("answer"):
         return iter(())
     names = ("loss_rate", "transmissions_per_answer")
     formula = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
-    reason = _entangled(facts)
+    reason = facts.unknown or _entangled(facts)
     return each_of(names, Unknown(reason) if reason else _lost(facts), formula)
 
 
@@ -113,7 +85,7 @@ def _entangled(facts: Facts) -> str:
         return "owners vanish"
     if network.protocol.gives_up_after is not None:
         return "the learner gives up after a timeout"
-    if again and facts.loses("_acknowledgement"):
+    if again and facts.loses("acknowledgement"):
         return RESENT
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"
@@ -125,10 +97,14 @@ def _entangled(facts: Facts) -> str:
 def _lost(facts: Facts) -> tuple[float, float]:
     """Return the share of answers lost and the mean number of transmissions of one."""
     channel = facts.network.channel
-    loss = channel.packet_loss()
+    loss, attempts = channel.packet_loss(), 1 + channel.retransmissions
+    share = loss.shares(facts.n_owners)[0]
     if channel.resend == "fresh":  # every transmission is an answer of its own
-        return loss.shares(facts.n_owners)[0], 1.0
-    return LOSSES[type(loss)](loss, 1 + channel.retransmissions)
+        return share, 1.0
+    if not loss.bursty:
+        return 1 - delivered(share, attempts), mean_attempts(share, attempts)
+    lost = lost_in_bursts(attempts, **loss.model_dump())
+    return lost, (1 - lost) / (1 - share)  # one arrival per answer delivered
 
 
 def presence(facts: Facts) -> Iterator[Prediction]:
@@ -229,17 +205,11 @@ def occupation(facts: Facts) -> Occupied:
     updates = required(predicted(facts.network, "throughput"))
     flows = _answers(facts, updates)
     times = np.zeros((facts.n_owners, len(State)))
-    times[:, [State.sending, State.computing, State.receiving]] = _stages(facts, flows)
+    times[:, State.sending] = flows * _air(facts, "answer")
+    times[:, State.computing] = flows * facts.network.mean_times("compute")
+    times[:, State.receiving] = flows * _air(facts, "query")
     times[:, State.idle] = 1 - times.sum(axis=1)
     return Occupied(times, _requests(facts, flows), flows, updates)
-
-
-def _stages(facts: Facts, flows: Array) -> Array:
-    """Return the shares of time that each owner sends, computes and receives, (N, 3)."""
-    sending, receiving = _air(facts, "answer"), _air(facts, "query")
-    own = facts.occupied(sending, receiving)
-    lasts = (sending, np.array(facts.network.mean_times("compute")), receiving)
-    return flows[:, None] * np.stack(lasts, axis=1) if own is None else own
 
 
 def _doubt(facts: Facts) -> str:
@@ -251,8 +221,7 @@ def _doubt(facts: Facts) -> str:
         return "sums are opened by trips of their own"
     if facts.entangled:
         return facts.entangled
-    lost = facts.can_time_out if facts.lost_alike else facts.can_lose_messages
-    return lost or facts.shared or facts.slow_requests
+    return facts.can_lose_messages or facts.shared or facts.slow_requests
 
 
 def _answers(facts: Facts, updates: float) -> Array:

@@ -20,9 +20,8 @@ from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
-from asyncdp_sim.theory.formulas.exchanges import always_busy_mean
-from asyncdp_sim.theory.formulas.queueing import closed_network
-from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, closed_network
+from asyncdp_sim.theory.predict.facts import Facts, alike
 from asyncdp_sim.theory.predict.protocols import ENDLESS, law, on_channel
 from asyncdp_sim.theory.prediction import NoFormulaError, Prediction, Unknown, known, no_formula_if
 
@@ -101,9 +100,7 @@ class Load:
     @property
     def unequal(self) -> str:
         """Why owners that are idle until they tick are not all equal, if they are not."""
-        spread = max(self.rates) - min(self.rates)
-        differ = not self.overlap and spread > 1e-12 * max(self.rates)
-        return "owners' rates differ" if differ else ""
+        return "" if self.overlap or alike(self.rates) else "owners' rates differ"
 
 
 def load_of(facts: Facts) -> Load:

@@ -7,16 +7,25 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import fsum, sqrt
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction, no_formula_if
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"
 RESTING = "no formula is known for answers of an owner that are at least"
+
+
+def alike(values: Sequence[float]) -> bool:
+    """Return whether numbers ≥ 0 are equal to 12 digits."""
+    return max(values) - min(values) <= 1e-12 * max(values)
+
+
+def budget_short(budget: int) -> str:
+    """Return why no formula holds where an owner may spend its budget."""
+    return f"a budget of {budget} answers may be spent before the run ends"
 
 
 class Facts:
@@ -33,8 +42,6 @@ class Facts:
     """Why no update comes between a read and its use, whatever takes time; else empty."""
     dependent = ""
     """Why owners of successive answers depend on each other, whatever else holds; else empty."""
-    lost_alike = False
-    """An answer that is lost takes as long as one that arrives, and nothing follows from it."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -43,10 +50,7 @@ class Facts:
 
     @property
     def entangled(self) -> str:
-        """Why nobody knows how often several exchanges of an owner are under way, if not.
-
-        Empty where they never are, and where ``occupied`` has the reason.
-        """
+        """Why an owner may be at several exchanges at once; empty where it never is."""
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"
 
@@ -70,19 +74,6 @@ class Facts:
         ----------
         updates : float
             Updates per time unit.
-        """
-        return None
-
-    def occupied(self, sending: Array, receiving: Array) -> Array | None:  # noqa: ARG002
-        """Return the shares of time that each owner sends, computes and receives, (N, 3).
-
-        Where exchanges of an owner overlap, and the first of these that holds counts; None where
-        the protocol has no law of its own for them.
-
-        Parameters
-        ----------
-        sending, receiving : array (N,)
-            How long it sends an answer and receives a query, in the mean.
         """
         return None
 
@@ -146,10 +137,7 @@ class Facts:
     @cached_property
     def rate(self) -> float | None:
         """The rate of all owners, where it is one (to 12 digits)."""
-        rates = self.rates
-        if rates is None or max(rates) - min(rates) > 1e-12 * max(rates):
-            return None
-        return rates[0]
+        return self.rates[0] if self.rates is not None and alike(self.rates) else None
 
     @cached_property
     def services(self) -> tuple[float, ...]:
@@ -181,10 +169,9 @@ class Facts:
     @cached_property
     def constant(self) -> float | None:
         """How long every exchange takes from query to update, if always equally long."""
-        laws = [law for stage in STAGES for law in self.laws(stage)]
-        alike = max(self.services) - min(self.services) <= 1e-12 * max(self.services)
-        plain = all(law.constant for law in laws)
-        return self.services[0] if alike and plain and not self.wires_fail else None
+        plain = all(law.constant for stage in STAGES for law in self.laws(stage))
+        sure = plain and alike(self.services) and not self.wires_fail
+        return self.services[0] if sure else None
 
     def moments(self) -> tuple[float, float, float]:
         """Return E S, E S² and E S³ of an exchange by an owner drawn by its rate."""
@@ -225,17 +212,17 @@ class Facts:
     @property
     def can_lose_messages(self) -> str:
         """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
-        met = ["", "_query"]
-        met += ["_request"] if self.network.protocol.sends_requests else []
-        met += ["_acknowledgement"] if self.network.channel.retransmissions > 0 else []
+        met = ["answer", "query"]
+        met += ["request"] if self.network.protocol.sends_requests else []
+        met += ["acknowledgement"] if self.network.channel.retransmissions > 0 else []
         lost = any(self.loses(message) for message in met)
         return "messages are lost" if lost else self.can_time_out
 
     def within(self, time: float) -> bool:
         """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
         plain = self.constant is not None and self.network.availability.always_online
-        waits = acknowledged(self.network.latency.acknowledgement)
-        free = self.network.channel.contended is None and not self.loses("") and not waits
+        waits = self.network.latency.acknowledges
+        free = self.network.channel.contended is None and not self.loses("answer") and not waits
         return plain and free and max(self.services) < time
 
     @property
@@ -246,7 +233,7 @@ class Facts:
         timeout = self.network.protocol.gives_up_after
         if timeout is not None and not self.within(timeout):
             return "the learner gives up after a timeout"
-        waits = acknowledged(self.network.latency.acknowledgement)
+        waits = self.network.latency.acknowledges
         return "owners wait for acknowledgements" if waits else ""
 
     def arriving(self) -> tuple[float, ...]:
@@ -256,22 +243,22 @@ class Facts:
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
-        no_formula_if(again and self.loses("_acknowledgement"), RESENT)
+        no_formula_if(again and self.loses("acknowledgement"), RESENT)
         if lasting and not protocol.one_on_one:
-            if again and self.loses(""):
+            if again and self.loses("answer"):
                 raise NoFormulaError("answers that are sent again keep their owners busy")
-            no_formula_if(self.loses("_query"), "queries that are lost leave their owners free")
+            no_formula_if(self.loses("query"), "queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
-        for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
+        for message in ("answer", "query", *(["request"] * protocol.sends_requests)):
             loss = channel.packet_loss(message)
-            attempts = 1 + channel.retransmissions if message == "" else 1
+            attempts = 1 + channel.retransmissions if message == "answer" else 1
             if not loss.bursty:  # bursts are alike for all owners
                 pairs = zip(shares, loss.shares(self.n_owners), strict=True)
                 shares = [share * delivered(lose, attempts) for share, lose in pairs]
         return tuple(shares)
 
     def loses(self, message: str) -> bool:
-        """Return whether messages of a kind (a field ``loss`` + ``message``) are ever lost."""
+        """Return whether messages of a kind, such as queries, are ever lost."""
         shares: tuple[float, ...]
         shares = self.network.channel.packet_loss(message).shares(self.n_owners)
         return max(shares) > 0
@@ -304,8 +291,12 @@ class Facts:
         """Why a request does not meet the learner at the tick, if it does not."""
         if not self.network.protocol.sends_requests:
             return ""
-        if max(self.network.mean_times("request")) > 0:
-            return "requests take time"
+        slow = max(self.network.mean_times("request")) > 0
+        return "requests take time" if slow else self.requests_on_air
+
+    @property
+    def requests_on_air(self) -> str:
+        """Why requests meet each other on their way to the learner, if they may."""
         channel = self.network.channel.contended
         return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 
@@ -345,7 +336,7 @@ class Facts:
             released = used * per_answer * flow / total
             released = released if until is None else min(released, until * flow)
             if budget < released + SPREADS * sqrt(released * max(1.0, per_answer)):
-                return f"a budget of {budget} answers may be spent before the run ends"
+                return budget_short(budget)
         return ""
 
     @cached_property

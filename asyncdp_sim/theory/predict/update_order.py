@@ -14,7 +14,6 @@ from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 from asyncdp_sim.theory.formulas.exchanges import (
     always_busy,
     always_busy_mean,
-    always_busy_mean_of,
     mean_until_all,
     one_at_a_time,
     overlapping,
@@ -112,21 +111,26 @@ def _until(share: float) -> int:
 
 
 def staleness(facts: Facts) -> Iterator[Prediction]:
-    """Yield the mean staleness of a run, or why its length does not let it be known.
+    """Yield the mean staleness for ever, or from which length on it is that of a run.
 
     What is under way when a run ends is never counted, and has seen many updates by then: where m
-    jobs are always under way the mean of T updates is about (m−1)(1 − m/T). Exactly so much less
-    where each ends next with a probability that no past changes, as exponential jobs do.
+    jobs are always under way the mean of T updates is about (m−1)(1 − m/T).
     """
-    yield _of_a_run(facts, _in_the_long_run(facts))
+    found, network, first = _in_the_long_run(facts), facts.network, settled_from(facts)
+    if found.value is None or found.value == 0 or network.updates >= first:
+        yield found
+        return
+    reason = (
+        f"the long-run mean {number(found.value)} is within 1 % of a run's own mean from {first} "
+        f"updates on; this run has {network.updates}"
+    )
+    yield replace(found, value=None, reason=reason)
 
 
 def holds_from(facts: Facts, found: Prediction) -> int:
     """Return the updates from which on a prediction is within 1 % of a run's mean; 0 if always."""
     fixed = found.value is None or found.value == 0 or found.quantity not in LONG_RUN
-    if fixed or (found.quantity == "mean_staleness" and _end_next(facts) is not None):
-        return 0
-    return settled_from(facts)
+    return 0 if fixed else settled_from(facts)
 
 
 @lru_cache(maxsize=1)  # as predictions are kept
@@ -136,40 +140,6 @@ def settled_from(facts: Facts) -> int:
     if between or facts.unknown:
         return CLOSE
     return ceil(CLOSE * (1 + (_in_the_long_run(facts).value or 0.0)))
-
-
-def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
-    """Return the mean of a run from that in the long run; the same where nothing is stale."""
-    network = facts.network
-    if found.value is None or found.value == 0:
-        return found
-    own = _end_next(facts)
-    if own is not None:
-        mean = always_busy_mean_of(own, network.updates)
-        return replace(found, value=mean, formula=f"{found.formula}, less by what is under way")
-    first = settled_from(facts)
-    if network.updates >= first:
-        return found
-    reason = (
-        f"the long-run mean {number(found.value)} is within 1 % of a run's own mean from {first} "
-        f"updates on; this run has {network.updates}"
-    )
-    return replace(found, value=None, reason=reason)
-
-
-def _end_next(facts: Facts) -> tuple[float, ...] | None:
-    """Return the chances that each job of those always under way is the next to end, if known.
-
-    And if the run ends with its last update.
-    """
-    network = facts.network
-    if network.until is not None or network.stops:
-        return None
-    own = known(lambda: facts.ends_next() or _races(facts))
-    if own is None or isinstance(own, Unknown):
-        return None
-    jobs = 1 + network.protocol.left_open
-    return own if len(own) == jobs or not network.protocol.hands_out else (1 / jobs,) * jobs
 
 
 def _in_the_long_run(facts: Facts) -> Prediction:
@@ -347,7 +317,7 @@ def selection(facts: Facts) -> tuple[float, ...]:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    _require_answers(facts)
+    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
     if facts.n_owners == 1:
         return (1.0,)
     if facts.protocol.one_on_one:
@@ -357,11 +327,6 @@ def selection(facts: Facts) -> tuple[float, ...]:
     require_independent(facts)
     no_formula_if("" if facts.shared else facts.spent())
     return _parts(facts.rates or ())
-
-
-def _require_answers(facts: Facts) -> None:
-    """Raise unless answers make the updates."""
-    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
 
 
 def _parts(flows: Sequence[float]) -> tuple[float, ...]:
@@ -387,8 +352,8 @@ def releases(facts: Facts) -> Releases:
         no_formula_if(facts.can_time_out)
     else:
         require_independent(facts)
-    no_formula_if(channel.retransmissions > 0 and facts.loses("_acknowledgement"), RESENT)
-    lost = [channel.packet_loss(message) for message in ("", "_query", "_request")]
+    no_formula_if(channel.retransmissions > 0 and facts.loses("acknowledgement"), RESENT)
+    lost = [channel.packet_loss(message) for message in ("answer", "query", "request")]
     if any(loss.bursty and max(loss.shares(facts.n_owners)) > 0 for loss in lost):
         raise NoFormulaError("messages are lost in bursts")
     answer, query, request = (np.array(loss.shares(facts.n_owners)) for loss in lost)
@@ -399,7 +364,7 @@ def releases(facts: Facts) -> Releases:
 
 def _unspent(facts: Facts, found: Releases) -> str:
     """Return why some budget may be spent before the run ends, if it may."""
-    if not any(facts.loses(part) for part in ("", "_query", "_request")):
+    if not any(facts.loses(part) for part in ("answer", "query", "request")):
         return facts.spent()
     rates = np.array(facts.rates)
     return facts.spent(float(np.max(found.per_update / rates)) * fsum(rates.tolist()))
@@ -414,7 +379,7 @@ def shares(facts: Facts) -> tuple[float, ...]:
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    _require_answers(facts)
+    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
     if facts.n_owners == 1:
         return (1.0,)
     own = facts.shares()
@@ -429,7 +394,9 @@ def shares(facts: Facts) -> tuple[float, ...]:
     elif rates is None or min(rates) <= 0:
         raise NoFormulaError("some owner has no long-run rate")
     else:
-        no_formula_if("" if facts.instant and _mixing(facts) else facts.not_poisson)
+        in_step = not (network.availability.keeps_poisson or network.clock.mixing)
+        mixed = facts.instant and not in_step and not facts.wires_fail
+        no_formula_if("" if mixed else facts.not_poisson)
         flows = list(rates)
         if not (network.protocol.one_on_one or facts.overlap):
             pairs = zip(rates, facts.services, strict=True)
@@ -498,11 +465,5 @@ def require_independent(facts: Facts) -> None:
 def _require_lock_alone(facts: Facts) -> None:
     """Raise unless a request that is refused or lost leaves its owner as it was."""
     no_formula_if(facts.can_time_out or facts.shared or facts.slow_requests)
-    again = facts.protocol.asks_again and facts.loses("_request")
+    again = facts.protocol.asks_again and facts.loses("request")
     no_formula_if("requests that are lost are sent again" if again else facts.waits)
-
-
-def _mixing(facts: Facts) -> bool:
-    """Return whether ticks cannot keep step with when an owner is online."""
-    network = facts.network
-    return not facts.wires_fail and (network.availability.keeps_poisson or network.clock.mixing)

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from analysis.beyond.threat_models import View, threat_models
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
+from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
@@ -46,7 +49,8 @@ VIEWS = (
 )  # fmt: skip
 ROUNDS = 16
 """T, and twice as many, between which growth is measured."""
-DRAWN = (12, 16, 24, 32)
+DRAWN = 2 * ROUNDS
+"""Rounds of the picture."""
 RUNS = 2000
 """Replays over one network, with noise of their own."""
 
@@ -103,26 +107,18 @@ def sensitivity(of: Gossip, rounds: int, pool: str, received: str, *, apart: boo
 
 
 def growth(
-    sweep: Sweep,
-    graph: str,
-    pool: str,
-    received: str,
-    *,
-    apart: bool = False,
-    over: Callable[[Array], float] = np.nanmean,
+    of: Gossip, *view: str, apart: bool = False, over: Callable[[Array], float] = np.nanmean
 ) -> float:
     """Return mean μ², or another figure ``over`` owners, after 2T rounds over that after T."""
-    of = gossip(sweep, graph)
     twice, once = (
-        over(sensitivity(of, rounds, pool, received, apart=apart))
-        for rounds in (2 * ROUNDS, ROUNDS)
+        over(sensitivity(of, rounds, *view, apart=apart)) for rounds in (2 * ROUNDS, ROUNDS)
     )
     return float(twice / once)
 
 
-def over_curator(sweep: Sweep, graph: str, pool: str, received: str) -> float:
+def over_curator(of: Gossip, *view: str) -> float:
     """Return mean μ² over T/N, that of a curator who publishes each round's noisy mean."""
-    mu = sensitivity(gossip(sweep, graph), ROUNDS, pool, received)
+    mu = sensitivity(of, ROUNDS, *view)
     return float(np.nanmean(mu)) * len(mu) / ROUNDS
 
 
@@ -142,13 +138,9 @@ def pooled(of: Gossip, colluding: Sequence[int]) -> Array:
     return found
 
 
-def off_package(sweep: Sweep, graph: str, pool: str) -> float:
-    """Return the largest difference of the package's μ² z² from the linear system's, all pairs."""
-    return _off(gossip(sweep, graph), pool)
-
-
 @cache
-def _off(of: Gossip, pool: str) -> float:
+def off_package(of: Gossip, pool: str) -> float:
+    """Return the largest difference of the package's μ² z² from the linear system's, all pairs."""
     if pool == "every link":  # the package: as much as one answer of the owner, if it met anybody
         seen = system(meetings(of.trace), len(of.ones), POOLS[pool])
         return float(np.abs(squared(seen, of.ones, ()) - of.trace.released).max())
@@ -184,16 +176,12 @@ def messages(of: Gossip, *, noisy: bool) -> list[Array]:
     return noted.vectors[1::2]  # both of a meeting have put in theirs
 
 
-def spread(sweep: Sweep, graph: str, pool: str) -> float:
+@cache
+def spread(of: Gossip, pool: str) -> float:
     """Return the variance over replays of a pool's best test, over that of the linear system.
 
     The test is for the owner of median μ² among those that the pool learns something about.
     """
-    return _spread(gossip(sweep, graph), pool)
-
-
-@cache
-def _spread(of: Gossip, pool: str) -> float:
     step: Any = of.scenario.algorithm.step  # type: ignore[union-attr]
     noise, rounds = step * stated(of.scenario), meetings(of.trace)
     seen = system(rounds, len(noise), POOLS[pool])
@@ -228,15 +216,46 @@ def sure(_: Sweep) -> Range:
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
-    """Draw the squared sensitivity over a curator's, against rounds, on the grid."""
-    of, views = gossip(sweep, "grid"), list[View]()
-    scale = len(of.ones) / np.array(DRAWN)
-    for (pool, received), apart in [*((view, False) for view in VIEWS), (VIEWS[0], True)]:
-        mu = [sensitivity(of, rounds, pool, received, apart=apart) for rounds in DRAWN]
-        edges = [scale * [f(each) for each in mu] for f in (np.nanmean, np.nanmin, np.nanmax)]
-        views.append(View(f"{pool}, {received}" + ",\nround by round" * apart, *edges))
-    shown = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    return [threat_models(np.array(DRAWN), views, shown)]
+    """Draw the squared sensitivity over a curator's on the grid, a row for each view."""
+    of = gossip(sweep, "grid")
+    scale = len(of.ones) / DRAWN
+    mu = [scale * sensitivity(of, DRAWN, *view) for view in VIEWS]
+    mean, least, most = (
+        np.array([f(each) for each in mu]) for f in (np.nanmean, np.nanmin, np.nanmax)
+    )
+    places, names = np.arange(len(VIEWS)), [", ".join(view) for view in VIEWS]
+    marks = [
+        Layer("rows", mean, places, least, most, look=DOTS),
+        *(written(x, y, number(x), "above", BLUE) for y, x in enumerate(mean)),
+        Layer("upright", 1.0, look=TRUTH),
+        written(1.0, places[-1], "curator", "left"),
+    ]
+    sides = (
+        Side(
+            "squared sensitivity, over a curator's\n(dot: mean owner; line: all owners)",
+            log=True,
+            ticks=(0.1, 0.3, 1, 3, 10, 30),
+            grid=True,
+        ),
+        Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
+    )
+    caption = (
+        f"Squared sensitivity of an owner's inputs after {DRAWN} rounds, with new noise in every "
+        "round, over that of a curator who publishes the noisy mean of each round, on a grid of 4 "
+        "by 4 owners. Dots: mean over owners; lines: spread of owners, no uncertainty."
+    )
+    table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
+    results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
+    title = learned(mean)
+    return [one_panel("threat-models", title, marks, sides, caption, table, results, 2.6)]
+
+
+def learned(mean: Array) -> str:
+    """Return what the first and the last of the views learn of the mean owner."""
+    return (
+        f"On a grid of 16, a node that receives sums learns {number(mean[0])} times as much of the "
+        f"mean owner as a curator's readers, an observer of every link {number(mean[-1])} times"
+    )
 
 
 GROWTH = "squared sensitivity after 32 rounds over that after 16"
@@ -285,7 +304,8 @@ def claims() -> Iterator[Claim]:
 
 
 def _of(view: tuple[str, ...], measure: Callable[..., float]) -> Callable[[Sweep], float]:
-    return lambda sweep: measure(sweep, *view)
+    graph, *seen = view
+    return lambda sweep: measure(gossip(sweep, graph), *seen)
 
 
 RESULTS = (

@@ -4,22 +4,23 @@ The observer is the same learner, and ε is the same. What is simulated is cost 
 messages of Bonawitz and others (2017) and the noise that they allow, and no cryptography.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from math import log2, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analysis.beyond.price_of_sums import price_of_sums
+from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
+from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
+from asyncdp_sim.figures.sweep_figure import ends, mean_psi_at_end
 from asyncdp_sim.network import simulate
-from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs import run
@@ -34,6 +35,8 @@ from scenarios.papers.figure import read_figures
 
 PRESENT = "availability.probability"
 SINGLE = "every answer is received"
+LEAST = 0.001
+"""Share of sums opened that is drawn at least."""
 DEADLINE = 0.6
 """Units after which a round ends, where some answers are late."""
 WATCHED = 8
@@ -50,14 +53,22 @@ def cell(sweep: Sweep, name: str, absent: float) -> Result:
     return found
 
 
-def psi(sweep: Sweep, name: str, absent: float) -> float:
+def both(
+    of: Callable[[Result], float], sweep: Sweep, name: str, absent: float
+) -> tuple[float, float]:
+    """Return a figure of a variant, and of answers one by one at as much absence."""
+    return of(cell(sweep, name, absent)), of(cell(sweep, SINGLE, absent))
+
+
+def over(of: Callable[[Result], float], sweep: Sweep, name: str, absent: float) -> float:
+    """Return a figure of a variant over that of answers one by one."""
+    mine, single = both(of, sweep, name, absent)
+    return mine / single
+
+
+def mean_psi(result: Result) -> float:
     """Return mean ψ at the end."""
-    return float(np.mean(cell(sweep, name, absent).last("relative_fitness")[0]))
-
-
-def over_single(sweep: Sweep, name: str, absent: float) -> float:
-    """Return mean ψ over that of answers one by one, at as much absence."""
-    return psi(sweep, name, absent) / psi(sweep, SINGLE, absent)
+    return float(np.mean(result.last("relative_fitness")[0]))
 
 
 def sums_of(found: Scenario) -> Any:
@@ -138,10 +149,11 @@ def time_of_update(result: Result) -> float:
 
 def bytes_of_update(found: Scenario) -> float:
     """Return the mean bytes of all messages of an update, exactly."""
-    network, n = found.network, found.owners.count
+    numbers = {"numbers": found.answer_numbers, "query_numbers": found.numbers}
+    network, n = found.network.model_copy(update=numbers), found.owners.count
     shares: Any = found.availability.online_share(n)
     here = float(shares[0])
-    sizes = {"query": (query_bytes(n, found), answer_bytes(n, found))}
+    sizes = {"query": (network.query_bytes, network.answer_bytes)}
     if network.aggregation is None:
         there, back = sizes["query"]
         return n * (there + here * back) / (1 - (1 - here) ** n)
@@ -154,17 +166,6 @@ def bytes_of_update(found: Scenario) -> float:
         asked = n if stays == 1 else asked_by_step(n, least, stays)
         total += asked * (there + here * back)
     return total / opens(found)
-
-
-def longer(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the time of an update over that of answers one by one."""
-    return time_of_update(cell(sweep, name, absent)) / time_of_update(cell(sweep, SINGLE, absent))
-
-
-def larger(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the bytes of an update over those of answers one by one."""
-    mine, single = (bytes_of_update(scenario(cell(sweep, one, absent))) for one in (name, SINGLE))
-    return mine / single
 
 
 def expansion(_: Sweep, users: int, numbers: int) -> float:
@@ -224,31 +225,80 @@ def gains(result: Result) -> Gains:
     return _judged(result.directory, str(result.manifest["digest"]))
 
 
+def mean_gain(result: Result) -> float:
+    """Return the mean gain of owners, in the score's unit."""
+    together = gains(result).together
+    assert together is not None
+    return float(together.gain.value)
+
+
 def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the mean gain of owners less that of answers one by one, of the score's unit."""
-    values = []
-    for each in (name, SINGLE):
-        together = gains(cell(sweep, each, absent)).together
-        assert together is not None
-        values.append(float(together.gain.value))
-    return values[0] - values[1]
+    """Return the mean gain of owners less that of answers one by one."""
+    mine, single = both(mean_gain, sweep, name, absent)
+    return mine - single
+
+
+over_single = partial(over, mean_psi)
+longer = partial(over, time_of_update)
+larger = partial(over, lambda result: bytes_of_update(scenario(result)))
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
-    """Draw ψ over absence."""
-    names = list(dict.fromkeys(str(each.values[VARIANT]) for each in sweep.cells))
-    present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)
-    absent: Array = np.round(1 - np.array(present), 9)
-    lines = [
-        (name, np.array([mean_psi_at_end(cell(sweep, name, each)) for each in absent]).T)
-        for name in names
+    """Draw ψ of sums over that of single answers, against the share of sums that are opened."""
+    table: dict[str, Array] = {}
+    for each in sweep.cells:
+        name, absent = str(each.values[VARIANT]), round(1 - float(each.values[PRESENT]), 9)
+        if name != SINGLE:
+            sums, single = (mean_psi_at_end(cell(sweep, one, absent)) for one in (name, SINGLE))
+            half = [np.log(one.high / one.value) for one in (sums, single)]
+            ratio, about = sums.value / single.value, float(np.hypot(*half))
+            row = {
+                "absent": absent,
+                "kind": name,
+                "opened": in_theory(sweep, name, absent),
+                "ratio": ratio,
+                "ratio_low": ratio / np.exp(about),
+                "ratio_high": ratio * np.exp(about),
+            }
+            for column, value in row.items():
+                table[column] = np.append(table.get(column, []), value)
+    drawn = table["opened"] >= LEAST
+    marks = [
+        Layer("level", y=1.0, look=TRUTH),
+        written(LEAST, 1.0, "as single answers", "below"),
+        measured(table["opened"][drawn], ends(table, "ratio")[:, drawn], **DOTS),
     ]
-    opened = [
-        np.array([in_theory(sweep, name, each) for each in absent])
-        for name in names
-        if name != SINGLE
-    ]
-    return [price_of_sums(absent, lines, opened, [each.result for each in sweep.cells])]
+    sides = (
+        Side("share of the sums that open", log=True, limits=(LEAST, 1.2), manner="share"),
+        Side("mean $\\psi$ over that of\nsingle answers", log=True, grid=True),
+    )
+    caption = (
+        "Mean ψ when no owner may answer any more, or after 400 units, over that of answers one by "
+        "one at as much absence, with 95 % intervals. All owners spend ε = 1 against the learner, "
+        "which receives every answer, or sums. A dot is a kind of sum and a share of absent "
+        f"owners; where fewer than {LEAST:.1%} of the sums open there is none."
+    )
+    results = [each.result for each in sweep.cells]
+    title = where_they_open(table["opened"], ends(table, "ratio"))
+    return [one_panel("price-of-secure-sums", title, marks, sides, caption, table, results)]
+
+
+def where_they_open(opened: Array, ratio: Array) -> str:
+    """Return at which shares of sums opened ψ is certainly smaller, and certainly larger.
+
+    ``ratio`` is over ψ of single answers, with the ends of its intervals, (3, J).
+    """
+    order = np.argsort(-opened)
+    share, (_, low, high) = opened[order], ratio[:, order]
+    better, worse = int(np.cumprod(high < 1).sum()), int(np.cumprod((low > 1)[::-1]).sum())
+    parts = []
+    if better > 0:
+        least = f"{100 * share[better - 1]:.2g} % of the sums open"
+        parts.append(f"better than single answers where at least {least}")
+    if worse > 0:
+        parts.append(f"worse where at most {100 * share[-worse]:.2g} % do")
+    told = ", ".join(parts) or "neither better nor worse than single ones"
+    return f"At equal ε, sums of answers fit {told}"
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -1,9 +1,9 @@
-"""Figures of ns-3 for the same networks: ``python -m tests.peers.ns3.measure [FIGURE …]``.
+"""Figures of ns-3 for the same networks: ``python -m tests.peers.ns3.measure [PROGRAM [PART]]``.
 
 The C++ programs beside this file are compiled against the headers and libraries of the wheel
 ``ns3`` (``pip install ns3``, or the environment variable NS3 names its folder), with g++. Each cell
-is run with several seeds; ``figures.json`` keeps the mean and its standard error. It takes an hour
-of a processor.
+is run with several seeds; ``figures.json`` keeps the mean and its standard error. It takes two
+hours of a processor; a PART of a cell's name measures these cells alone.
 """
 
 import json
@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import product
-from math import sqrt
+from math import log, log1p, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
@@ -30,15 +30,38 @@ WINDOWS = {"16-1024": (16, 1024), "4-8": (4, 8)}
 HEARD = {"DIFS": 1, "EIFS": 0}
 """How long others wait after a collision → whether stations detect preambles."""
 Cell = tuple[Any, ...]
+
+
+class Wired(NamedTuple):
+    """A cell of TCP: its owners answer by one protocol, over one link, at one load."""
+
+    protocol: str
+    owners: int
+    size: int
+    load: float
+    answers: int
+    attributes: tuple[str, ...] = ()
+    queries: str = "same"
+    unequal: bool = False
+
+
 SPEED = 10e6 / 8
 """Bytes per second of the shared link."""
 NO_DROPS = "ns3::FqCoDelQueueDisc::Target", "1000s", "ns3::FqCoDelQueueDisc::Interval", "1000s"
+FAIR = "ns3::DropTailQueue<Packet>::MaxSize", "1p"
 CHANGED = {
     "window of 1000": ("ns3::TcpSocket::InitialCwnd", "1000"),
     "no drops": NO_DROPS,
-    "no drops, fair": (*NO_DROPS, "ns3::DropTailQueue<Packet>::MaxSize", "1p"),
+    "no drops, fair": (*NO_DROPS, *FAIR),
 }
 """What else ns-3 was set to, for its causes: without a device's queue connections send in turn."""
+APART: dict[str, tuple[str, tuple[str, ...]]] = {
+    "connections for queries": ("connection", ()),
+    "connections for queries, fair": ("connection", FAIR),
+    "a link for queries": ("link", ()),
+    "a link for queries, no drops, fair": ("link", (*NO_DROPS, *FAIR)),
+}
+"""Queries apart from answers: their way, and what else ns-3 was set to."""
 
 
 def cells(program: str) -> Iterator[tuple[str, Cell]]:
@@ -61,51 +84,74 @@ def cells(program: str) -> Iterator[tuple[str, Cell]]:
         yield from wired()
 
 
-def wired() -> Iterator[tuple[str, Cell]]:
-    """Yield cells of TCP: protocol, owners, bytes of an answer, load, answers, attributes."""
+def wired() -> Iterator[tuple[str, Wired]]:
+    """Yield the cells of TCP."""
+    large = 1_000_000
     sizes = (
-        (1000, (0.1, 0.5, 0.9), {"push": 5000, "request": 2000, "broadcast": 5000}, 5000),
-        (1_000_000, (0.5, 0.9), {"push": 400, "request": 150, "broadcast": 200}, 240),
+        (1000, (0.1, 0.5, 0.9), {"push": 5000, "request": 2000, "broadcast": 5000}),
+        (large, (0.5, 0.9), {"push": 400, "request": 150, "broadcast": 200}),
+        (large, (0.1,), {"push": 200, "request": 75, "broadcast": 100}),
     )
-    for size, loads, protocols, synchronous in sizes:
-        for (protocol, answers), stations, load in product(protocols.items(), (3, 10, 40), loads):
-            name = f"{protocol} {size} B N={stations} load={load:g}"
-            yield name, (protocol, stations, size, load, answers)
-        for stations in (3, 10, 40):
-            rounds = ("rounds", stations, size, 1.0, synchronous)
-            yield f"rounds {size} B N={stations}", rounds
+    for size, loads, protocols in sizes:
+        for (protocol, answers), owners, load in product(protocols.items(), (3, 10, 40), loads):
+            name = f"{protocol} {size} B N={owners} load={load:g}"
+            yield name, Wired(protocol, owners, size, load, answers)
+    for (size, load), owners in product(((1000, 1.0), (large, 1.0), (large, 0.1)), (3, 10, 40)):
+        name = f"rounds {size} B N={owners}" + " load=0.1" * (load < 1)
+        yield name, Wired("rounds", owners, size, load, 5000 if size == 1000 else 240)
+    for protocol, answers in sizes[1][2].items():
+        cell = Wired(protocol, 10, large, 0.9, answers, unequal=True)
+        yield f"{protocol} 1000000 B N=10 load=0.9, unequal clocks", cell
+    for cause, (way, attributes) in APART.items():
+        cell = Wired("broadcast", 10, large, 0.9, 200, attributes, way)
+        yield f"broadcast 1000000 B N=10 load=0.9, {cause}", cell
     for name, attributes in CHANGED.items():
-        cell = ("push", 10, 1_000_000, 0.5, 400, *attributes)
+        cell = Wired("push", 10, large, 0.5, 400, attributes)
         yield f"push 1000000 B N=10 load=0.5, {name}", cell
-    for size, load in ((40, 0.01), (1000, 0.01), (1_000_000, 0.5)):
-        yield f"push {size} B alone", ("push", 1, size, load, 50)
+    for size, load in ((40, 0.01), (1000, 0.01), (large, 0.5)):
+        yield f"push {size} B alone", Wired("push", 1, size, load, 50)
 
 
-def span(cell: Cell) -> tuple[float, float, float, float]:
-    """Return what a cell of TCP leaves out, its end, a mean time between ticks and broadcasts.
+def span(cell: Wired) -> tuple[float, float, float]:
+    """Return what a cell of TCP leaves out, its end, and a mean time between an owner's ticks.
 
     In seconds. The load is ticks of all clocks per time in which the link carries an answer's bytes
     (``request``: per time of a query and an answer that are alone). Owners' clocks tick once
     between two broadcasts, on average.
     """
-    protocol, owners, size, load, answers = cell[:5]
-    carried = size / SPEED
-    each = 2 * (carried + 0.006) if protocol == "request" else carried
-    between = owners * each / load
+    carried = cell.size / SPEED
+    each = 2 * (carried + 0.006) if cell.protocol == "request" else carried
+    between = cell.owners * each / cell.load
     warm = max(10.0, 75 * carried, 2 * between)
-    return warm, warm + answers * each / load, between, between
+    return warm, warm + cell.answers * each / cell.load, between
 
 
-def ticks(cell: Cell, seed: int) -> list[list[float]]:
-    """Return the times at which owners' clocks tick, of each owner."""
-    _, until, between, _ = span(cell)
+def ticks(cell: Wired, seed: int) -> list[list[float]]:
+    """Return the times at which owners' clocks tick, of each owner.
+
+    Of unequal clocks owner i's rate is proportional to i. Rounds have no ticks.
+    """
+    _, until, between = span(cell)
     draws, times = random.Random(seed), []
-    for _ in range(cell[1]):
+    for owner in range(1, cell.owners + 1):
+        rate = (2 * owner / (cell.owners + 1) if cell.unequal else 1) / between
         now, mine = 0.0, []
-        while (now := round(now + draws.expovariate(1 / between), 9)) < until:
+        while (now := round(now + draws.expovariate(rate), 9)) < until:
             mine.append(now)
         times.append(mine)
-    return times if cell[0] != "rounds" else [[]] * cell[1]
+    return times if cell.protocol != "rounds" else [[]] * cell.owners
+
+
+def computing(cell: Wired) -> list[float]:
+    """Return how many seconds each owner computes in a round: none if the link is to be full.
+
+    Else quantiles of an exponential law, with the longest as long as a round at this load.
+    """
+    _, _, between = span(cell)
+    longest = log(2 * cell.owners)
+    parts = [-log1p(-(i + 0.5) / cell.owners) / longest for i in range(cell.owners)]
+    busy = cell.protocol != "rounds" or cell.load == 1
+    return [0.0 if busy else round(between * part, 9) for part in parts]
 
 
 def package() -> Path:
@@ -127,31 +173,36 @@ def compiled(program: str, folder: Path) -> Path:
     return folder / program
 
 
-def run(program: Path, cell: Cell, seeds: Sequence[int]) -> dict[str, list[float]]:
+def run(program: Path, cell: Cell, seeds: Sequence[int]) -> dict[str, list[Any]]:
     """Return each figure of a cell: its mean and standard error over the seeds.
 
     Of TCP the value for every seed, as ours has the same ticks; rounds have none, and one value.
     """
-    wires = program.name == "tcp"
-    found: list[Mapping[str, float]] = []
-    for seed in seeds[:1] if wires and cell[0] == "rounds" else seeds:
+    wired = isinstance(cell, Wired)
+    found: list[Mapping[str, Any]] = []
+    for seed in seeds[:1] if wired and cell.protocol == "rounds" else seeds:
         arguments, given = (*cell, seed), ""
-        if wires:
-            warm, until, _, interval = span(cell)
-            arguments = (*cell[:3], warm, until, interval, *cell[5:])
+        if isinstance(cell, Wired):
+            arguments = (*cell[:3], *span(cell), cell.queries, *cell.attributes)
             sent = sorted((time, i) for i, times in enumerate(ticks(cell, seed)) for time in times)
+            if cell.protocol == "rounds":
+                sent = [(time, owner) for owner, time in enumerate(computing(cell))]
             given = "\n".join(f"{owner} {time:.9f}" for time, owner in sent)
         command = [str(program), *map(str, arguments)]
         result = subprocess.run(command, check=True, capture_output=True, text=True, input=given)
         found.append(json.loads(result.stdout))
     columns = {name: [each[name] for each in found] for name in found[0]}
+    if wired:
+        return {name: [rounded(x) for x in each] for name, each in columns.items()}
     return {
-        name: [
-            float(f"{x:.5g}")
-            for x in (each if wires else (fmean(each), stdev(each) / sqrt(len(each))))
-        ]
+        name: [rounded(fmean(each)), rounded(stdev(each) / sqrt(len(each)))]
         for name, each in columns.items()
     }
+
+
+def rounded(value: Any) -> Any:
+    """Return a figure with five digits; a list of counts as it is."""
+    return value if isinstance(value, list) else float(f"{value:.5g}")
 
 
 def version() -> str:
@@ -166,17 +217,24 @@ def written(figures: Mapping[str, Any]) -> str:
     return re.sub(r"\[[^\[\]{}]*\]", lambda values: " ".join(values[0].split()), text)
 
 
-def main(programs: Sequence[str]) -> None:
-    """Measure the cells of programs and write them into the file of figures."""
-    kept = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+def main(programs: Sequence[str], part: str = "") -> None:
+    """Measure the cells of programs with a part in their names, and write them into the file."""
     with TemporaryDirectory() as place:
         for program in programs:
             binary = compiled(program, Path(place))
-            made = {name: run(binary, each, SEEDS) for name, each in cells(program)}
-            stamp = {"ns3": version(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
-            kept[program] = stamp | {"seeds": len(SEEDS), "cells": made}
-            FIGURES.write_text(written(kept), encoding="utf-8")
+            for name, each in cells(program):
+                if part in name:
+                    _keep(program, name, run(binary, each, SEEDS))
+
+
+def _keep(program: str, name: str, figures: Mapping[str, list[Any]]) -> None:
+    kept = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+    made = kept.get(program, {}).get("cells", {}) | {name: figures}
+    stamp = {"ns3": version(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "seeds": len(SEEDS)}
+    ordered = {each: made[each] for each, _ in cells(program) if each in made}
+    kept[program] = stamp | {"cells": ordered}
+    FIGURES.write_text(written(kept), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ("aloha", "csma", "dcf", "lossy", "tcp"))
+    main(sys.argv[1:2] or ("aloha", "csma", "dcf", "lossy", "tcp"), *sys.argv[2:3])

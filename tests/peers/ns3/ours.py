@@ -1,14 +1,14 @@
 """The networks of ns-3's programs as this package has them."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.channels import Ideal, Parallel
 from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock, ScriptedClock
@@ -16,7 +16,7 @@ from asyncdp_sim.network.laws import Constant, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Broadcast, Push, Request, Rounds
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.trace.vocabulary import APPLIED
-from tests.peers.ns3.measure import SPEED, Cell, span, ticks
+from tests.peers.ns3.measure import SPEED, Wired, computing, span, ticks
 
 WIFI: dict[str, Any] = {
     "airtime": 176.0, "slot": 9.0, "after_success": 78.0, "after_collision": 79.0,
@@ -25,7 +25,6 @@ WIFI: dict[str, Any] = {
 """802.11a in µs: 1036 bytes at 54 Mb/s; SIFS 16, ACK 28, DIFS 34; timeout 45 and DIFS."""
 OTHERS = {"DIFS": 34.0, "EIFS": 94.0}
 """After a collision: DIFS; SIFS, the slowest ACK (44) and DIFS."""
-Queue = Literal["shared", "fifo"]
 PACKET = 1448
 """Bytes of an answer in one packet."""
 OVERHEAD = {1000: 1054 / 1000, 1_000_000: 1502 / 1448}
@@ -44,22 +43,23 @@ def dcf(owners: int, first: int, last: int, **counting: Any) -> Network:
 
 
 def link(
-    cell: Cell, alone: Mapping[int, float], seed: int | None = None, queue: Queue | None = None
+    cell: Wired, alone: Mapping[int, float], seed: int | None = None, share: str | None = None
 ) -> Network:
     """Return owners whose answers share a link, with times in seconds.
 
     ``alone`` has ns-3's time of a message of so many bytes when no other is under way. Clocks are
     Poisson, or with a seed have the ticks that ns-3 had. Answers of one packet wait for their turn
-    unless another ``queue`` is set.
+    ("fifo"), larger ones go at equal speeds ("shared"), unless another ``share`` is set: with
+    "parallel" each owner has a link of its own.
     """
     kind, owners, size = cell[:3]
-    _, until, between, interval = span(cell)
+    _, until, between = span(cell)
     airtime = size * OVERHEAD[size] / SPEED
     clock = PoissonClock(rate=1 / between)
     if seed is not None:
         clock = ScriptedClock(times=ticks(cell, seed))
     protocol = {
-        "push": Push(), "request": Request(busy="queue"), "broadcast": Broadcast(interval=interval),
+        "push": Push(), "request": Request(busy="queue"), "broadcast": Broadcast(interval=between),
         "rounds": Rounds(),
     }[kind]  # fmt: skip
     # Queries to all owners leave together, and go packet by packet in turn: those of one packet
@@ -77,19 +77,26 @@ def link(
         query=query,
         answer=Constant(value=alone[size] - airtime),
     )
+    shared: Any = Bottleneck(airtime=airtime, queue="fifo" if one else "shared")
+    if share == "parallel":
+        shared = Parallel(channels=owners, choice="by-owner", each=shared)
+    elif share is not None:
+        shared = Bottleneck(airtime=airtime, queue=share)
+    times = computing(cell)
     return _network(
         owners,
-        channel=Bottleneck(airtime=airtime, queue=queue or ("fifo" if one else "shared")),
+        channel=shared,
         clock=clock, latency=latency, protocol=protocol, until=until,
+        compute=tuple(Constant(value=time) for time in times) if any(times) else NoTime(),
         answers_per_update=None if kind == "rounds" else 1,
     )  # fmt: skip
 
 
 def figures(
-    cell: Cell, alone: Mapping[int, float], seed: int, queue: Queue | None = None
-) -> dict[str, float]:
+    cell: Wired, alone: Mapping[int, float], seed: int, share: str | None = None
+) -> dict[str, Any]:
     """Return ns-3's figures of a cell of TCP as ours are, for the same ticks."""
-    net, (warm, *_) = link(cell, alone, seed, queue), span(cell)
+    net, (warm, *_) = link(cell, alone, seed, share), span(cell)
     trace = simulate(net, Streams(seed).within("replicate", 1))
     used, again = trace.updates, trace.updates["owner"][1:] == trace.updates["owner"][:-1]
     ended = trace.exchanges[trace.exchanges["outcome"] == APPLIED]
@@ -102,7 +109,14 @@ def figures(
         "cv": times.std() / times.mean(),
         "staleness": used["staleness"][kept].mean(),
         "repeats": again[kept[1:]].mean(),
+        "answers": np.bincount(ended["owner"][kept], minlength=cell.owners + 1)[1:].tolist(),
     }
+
+
+def differ(ours: Sequence[int], theirs: Sequence[int]) -> float:
+    """Return by how much owners' shares of answers differ: half the sum of differences."""
+    one, other = (np.array(each) / sum(each) for each in (ours, theirs))
+    return float(np.abs(one - other).sum() / 2)
 
 
 def lossy(loss: float, most: int) -> Network:

@@ -1,110 +1,94 @@
-"""``python -m tests.peers.ns3.picture`` draws ours and ns-3: docs/pictures/ns3.png."""
+"""Differences of rates and staleness from ns-3, which ``python -m tests.pictures ns3`` draws."""
 
 import json
 from math import sqrt
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
-from asyncdp_sim.figures.drawer import measured as marks_of
-from asyncdp_sim.figures.style import DPI, GRAY, OKABE_ITO, laid_out, style
-from asyncdp_sim.theory.predict.all import predicted
-from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS
-from tests.peers.ns3.ours import OTHERS, dcf, figures, link, measured
+from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.picture import Picture
+from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS, Wired
+from tests.peers.ns3.ours import OTHERS, dcf, figures, measured
 
-PICTURE = Path("docs/pictures/ns3.png")
 SECONDS = 2.0
 SIZE = 1_000_000
 """Bytes of an answer on the shared link."""
-THEIRS: dict[str, Any] = {
-    "marker": "s", "markerfacecolor": "none", "linestyle": "none", "markersize": 7,
-}  # fmt: skip
-SAME: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 6}
-APART: dict[str, Any] = {"linestyle": "-.", "linewidth": 1.0}
+FROZEN, SLOTS = "Wi-Fi: frozen", "Wi-Fi: Bianchi's slots"
+QUEUED, APART = "link: bottleneck", "link: independent latencies"
+ROWS = (FROZEN, "Wi-Fi: one wait for all", SLOTS, QUEUED, APART)
+Off = tuple[float, float]
+"""A difference from ns-3, and two standard errors of ns-3; per cent."""
 
 
-def main() -> None:
-    """Draw rates of Wi-Fi with small windows, and staleness on a shared link."""
-    made = json.loads(FIGURES.read_text("utf-8"))
-    (wifi, froze), (wired, queued) = _wifi(made["dcf"]["cells"]), _wired(made["tcp"]["cells"])
-    title = (
-        "Nearest to ns-3 are counters that freeze (frozen) where others wait DIFS, up to "
-        f"{froze:.0%} off, and for the link a bottleneck with the ticks of ns-3, up to {queued:.0%}"
+def picture() -> Picture:
+    """Draw the difference from ns-3 in each cell, a row for each model."""
+    cells = {
+        program: each["cells"] for program, each in json.loads(FIGURES.read_text("utf-8")).items()
+    }
+    found = dict(zip(ROWS, (*_wifi(cells["dcf"]), *_wired(cells["tcp"])), strict=True))
+    off = np.array([each for name in ROWS for each in found[name]])
+    row = np.repeat(np.arange(len(ROWS)), [len(found[name]) for name in ROWS])
+    ends = (off[:, 0] - off[:, 1], off[:, 0] + off[:, 1])
+    marks = [
+        Layer("upright", 0.0, look=TRUTH),
+        written(0.0, -0.5, "ns-3", "right"),
+        Layer("rows", off[:, 0], row.astype(float), *ends, look=DOTS),
+    ]
+    sides = (
+        Side("difference from ns-3, %\n(± 2 standard errors of ns-3)", grid=True),
+        Side(limits=(len(ROWS) - 0.5, -0.8), ticks=range(len(ROWS)), labels=ROWS),
     )
-    said = Declaration([wifi, wired], (6.5, 3.4), title)
-    figure = draw(said)
-    with style(), laid_out(figure, DPI):
-        figure.savefig(PICTURE, metadata={"Title": title, "Software": None})
+    caption = (
+        "Answers per second of 802.11a with windows of 4 to 8 slots, where others wait DIFS, 2 to "
+        "20 stations; and staleness of answers of 1 MB pushed over a shared link, 3 to 40 owners "
+        "at loads 0.5 and 0.9: ours over that of ns-3, less 1. A dot is a cell."
+    )
+    table = {"model": np.array(ROWS)[row], "off": off[:, 0], "two_standard_errors": off[:, 1]}
+    most = {name: max(abs(each) for each, _ in found[name]) for name in ROWS}
+    title = nearest(most)
+    return one_panel("ns3", title, marks, sides, caption, table, height=2.8)
 
 
-def _wifi(cells: Any) -> tuple[Panel, float]:
-    marks = [Layer("line", name="ns-3, ± 2 standard errors", look=THEIRS | {"color": GRAY})]
-    off, small = dict[str, float](), WINDOWS["4-8"]
-    for color, (heard, others) in zip(OKABE_ITO, OTHERS.items(), strict=False):
-        theirs = np.array([cells[f"{heard} 4-8 N={n}"]["rate"] for n in OWNERS])
-        ends = theirs[:, 0] + np.outer((0, -2, 2), theirs[:, 1])
-        marks.append(marks_of(OWNERS, ends, color=color, **THEIRS))
-        rates = _rates([dcf(n, *small, others_after_collision=others) for n in OWNERS])
-        name = f"Wi-Fi: frozen, others wait {heard}"
-        marks.append(Layer("line", OWNERS, rates, name=name, look={"color": color}))
-        off[heard] = float(np.abs(rates / theirs[:, 0] - 1).max())
-        print(heard, rates.round())
-    waited = np.array([cells[f"DIFS 4-8 N={n}"]["rate"][0] for n in OWNERS])
-    for (counting, name), line in zip(
-        {"frozen": "Wi-Fi: frozen, one wait for all", "bianchi": "Wi-Fi: Bianchi's slots"}.items(),
-        ("--", ":"),
-        strict=True,
+def nearest(most: dict[str, float]) -> str:
+    """Return how far the models are off at most, in per cent."""
+    return (
+        f"Frozen counters are within {most[FROZEN]:.0f} % of ns-3's Wi-Fi, a bottleneck within "
+        f"{most[QUEUED]:.0f} % of its shared link; Bianchi's slots are up to {most[SLOTS]:.0f} % "
+        f"off, independent latencies {most[APART]:.0f} %"
+    )
+
+
+def _wifi(cells: Any) -> tuple[list[Off], ...]:
+    theirs = np.array([cells[f"DIFS 4-8 N={n}"]["rate"] for n in OWNERS])
+    found = []
+    for how in (
+        {"others_after_collision": OTHERS["DIFS"]},
+        {"counting": "frozen"},
+        {"counting": "bianchi"},
     ):
-        rates = _rates([dcf(n, *small, counting=counting) for n in OWNERS])
-        look = {"color": GRAY, "linestyle": line}
-        marks.append(Layer("line", OWNERS, rates, name=name, look=look))
-        off[counting] = float(np.abs(rates / waited - 1).max())
-        print(counting, rates.round())
-    title = (
-        f"Wi-Fi: where others wait EIFS, up to {off['EIFS']:.0%} off ns-3; Bianchi's slots "
-        f"{off['bianchi']:.0%} (DIFS)"
-    )
-    across = Side("stations, windows of 4 to 8 slots", log=True, ticks=OWNERS)
-    side = Side("answers per second", limits=(0, None), grid=True)
-    return Panel(marks, across, side, title), off["DIFS"]
+        rates = [1e6 * measured(dcf(n, *WINDOWS["4-8"], **how), SECONDS * 1e6)[0] for n in OWNERS]
+        found.append(_off(np.array(rates), theirs[:, 0], theirs[:, 1]))
+    return tuple(found)
 
 
-def _rates(nets: Any) -> Any:
-    return np.array([1e6 * measured(net, SECONDS * 1e6)[0] for net in nets])
-
-
-def _wired(cells: Any) -> tuple[Panel, float]:
+def _wired(cells: Any) -> tuple[list[Off], list[Off]]:
     alone = {SIZE: fmean(cells[f"push {SIZE} B alone"]["mean"])}
-    grid, marks, off = np.arange(1, 21) / 20, list[Layer](), list[tuple[float, float]]()
-    for color, owners in zip(OKABE_ITO[2:], (3, 10, 40), strict=False):
-        net = [link(("push", owners, SIZE, load, 10**6), alone) for load in grid]
-        lines = np.array([predicted(each, "mean_staleness") for each in net])
-        marks.append(Layer("line", grid, lines, name=f"link: N = {owners}, infinite run",
-                           look={"color": color}))  # fmt: skip
-        each = grid / owners * SPEED / SIZE * alone[SIZE]
-        independent = (owners - 1) * each / (1 + each)
-        marks.append(Layer("line", grid, independent, look=APART | {"color": color}))
+    queued, apart = list[Off](), list[Off]()
+    for owners in (3, 10, 40):
         for load in (0.5, 0.9):
             theirs = cells[f"push {SIZE} B N={owners} load={load:g}"]["staleness"]
-            mean, bar = fmean(theirs), 2 * stdev(theirs) / sqrt(len(theirs))
-            ends = np.array([[mean], [mean - bar], [mean + bar]])
-            marks.append(marks_of([load], ends, color=color, **THEIRS))
-            cell = ("push", owners, SIZE, load, 400)
+            known = np.array([fmean(theirs)]), np.array([stdev(theirs) / sqrt(len(theirs))])
+            cell = Wired("push", owners, SIZE, load, 400)
             ours = fmean(figures(cell, alone, seed)["staleness"] for seed in SEEDS)
-            marks.append(Layer("line", [load], np.array([ours]), look=SAME | {"color": color}))
-            off.append((abs(ours / mean - 1), abs(np.interp(load, grid, independent) / mean - 1)))
-    marks += [
-        Layer("line", name="link: the ticks of ns-3", look=SAME | {"color": GRAY}),
-        Layer("line", name="link: independent latencies", look=APART | {"color": "black"}),
-    ]
-    queued, apart = map(max, zip(*off, strict=True))
-    title = f"Shared link: staleness with independent latencies is up to {apart:.0%} off ns-3"
-    across = Side("load of the shared link, push of 1 MB")
-    return Panel(marks, across, Side("staleness (updates)", grid=True), title), queued
+            queued += _off(np.array([ours]), *known)
+            under_way = load / owners * SPEED / SIZE * alone[SIZE]
+            apart += _off(np.array([(owners - 1) * under_way / (1 + under_way)]), *known)
+    return queued, apart
 
 
-if __name__ == "__main__":
-    main()
+def _off(ours: Any, theirs: Any, error: Any) -> list[Off]:
+    share = ours / theirs
+    return list(zip(100 * (share - 1), 200 * share * error / theirs, strict=True))

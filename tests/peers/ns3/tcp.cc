@@ -3,19 +3,21 @@
 // Each owner has a link of 1 Gb/s and 1 ms to a router and one connection, which stays open; the
 // router has a link of 10 Mb/s and 5 ms to the learner, with ns-3's default queue (FqCoDel) and TCP.
 // Arguments: the protocol, owners, bytes of an answer and of a query, seconds that are left out, when
-// the run ends, and seconds between broadcasts; further ones are an attribute and its value (of the
-// queue, for example). Standard input has the ticks of owners' clocks, in order: owner, from 0, and
-// time. A tick of an owner that is busy is dropped.
+// the run ends, seconds between broadcasts, and the way of queries: "same", a "connection" of their
+// own, or a "link" of their own as fast as the shared one; further ones are an attribute and its
+// value (of the queue, for example). Standard input has the ticks of owners' clocks, in order: owner,
+// from 0, and time. A tick of an owner that is busy is dropped.
 //   push: a tick sends an answer.
 //   request: a tick sends a request of 40 bytes; the learner serves one owner at a time, first come
 //     first served: it sends a query, and is free when the answer has arrived.
 //   broadcast: the learner sends a query to every owner at 0, interval, ...; a tick sends an answer
 //     to the newest query that has arrived, once.
-//   rounds: the learner sends a query to every owner, who answers at once; the next round begins
-//     when all answers have arrived.
+//   rounds: the learner sends a query to every owner, who computes for its (one) time on standard
+//     input, or not at all, and answers; the next round begins when all answers have arrived.
 // Prints the rate of updates per second, the mean and the coefficient of variation of the time from
 // the tick (of rounds: from their beginning) to arrival, the mean number of updates between the
-// learner's reading of its model and arrival, and the share of answers of the last one's owner.
+// learner's reading of its model and arrival, the share of answers of the last one's owner, and the
+// answers of each owner.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -69,6 +71,8 @@ struct Owner
     uint32_t query = 0;  // updates when that query's model was read
     uint32_t seen = 0;   // updates when the model was read that it answers
     double since = 0;
+    double computes = 0; // seconds, in rounds
+    uint32_t answers = 0;
 };
 
 static std::vector<Owner> owners;
@@ -99,6 +103,7 @@ Arrived(uint32_t number)
         times.push_back(now - owner.since);
         stale += updates - owner.seen;
         repeats += number == last;
+        ++owner.answers;
     }
     last = number;
     --under_way;
@@ -156,7 +161,9 @@ Round()
     {
         owners[i].since = Simulator::Now().GetSeconds();
         owners[i].seen = updates;
-        owners[i].down.Send(bytes, [i] { Answer(i); });
+        owners[i].down.Send(bytes, [i] {
+            Simulator::Schedule(Seconds(owners[i].computes), &Answer, i);
+        });
     }
     under_way = owners.size();
 }
@@ -208,17 +215,38 @@ Received(Way* way, Ptr<Socket> socket)
 }
 
 static void
-Connect(uint32_t number)
+Connect(Ptr<Socket> socket, InetSocketAddress to)
 {
-    owners[number].up.socket->Connect(InetSocketAddress(Ipv4Address("10.0.0.1"), 1000));
+    socket->Connect(to);
 }
 
 static void
 Accepted(Ptr<Socket> socket, const Address& from)
 {
-    Owner& owner = owners[InetSocketAddress::ConvertFrom(from).GetPort() - 2000];
-    owner.down.socket = socket;
+    const uint32_t number = InetSocketAddress::ConvertFrom(from).GetPort() - 2000;
+    Owner& owner = owners[number % owners.size()];
+    owner.down.socket = socket; // of two connections the second carries queries
     socket->SetRecvCallback(MakeBoundCallback(&Received, &owner.up));
+}
+
+static void
+Open(Ptr<Node> node) // what connections are accepted at
+{
+    Ptr<Socket> door = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), 1000));
+    door->Listen();
+    door->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                            MakeCallback(&Accepted));
+}
+
+static Ptr<Socket>
+Begin(Ptr<Node> node, uint32_t number, double time, Ipv4Address to) // a connection of an owner
+{
+    Ptr<Socket> socket = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), 2000 + number));
+    socket->SetRecvCallback(MakeBoundCallback(&Received, &owners[number % owners.size()].down));
+    Simulator::Schedule(Seconds(time), &Connect, socket, InetSocketAddress(to, 1000));
+    return socket;
 }
 
 int
@@ -230,10 +258,11 @@ main(int count, char** argv)
     warm = std::atof(argv[4]);
     const double until = std::atof(argv[5]);
     interval = std::atof(argv[6]);
+    const std::string way = argv[7];
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 << 20));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(4 << 20));
-    for (int i = 7; i + 1 < count; i += 2)
+    for (int i = 8; i + 1 < count; i += 2)
     {
         Config::SetDefault(argv[i], StringValue(argv[i + 1]));
     }
@@ -254,25 +283,35 @@ main(int count, char** argv)
         address.NewNetwork();
         address.Assign(own.Install(nodes.Get(1), nodes.Get(i + 2)));
     }
+    Ptr<Node> querier = nodes.Get(0);
+    Ipv4Address from("10.0.0.1");
+    if (way == "link")
+    {
+        querier = CreateObject<Node>();
+        InternetStackHelper().Install(querier);
+        address.NewNetwork();
+        from = address.Assign(shared.Install(querier, nodes.Get(1))).GetAddress(0);
+        Open(querier);
+    }
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-    TypeId tcp = TypeId::LookupByName("ns3::TcpSocketFactory");
-    Ptr<Socket> door = Socket::CreateSocket(nodes.Get(0), tcp);
-    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), 1000));
-    door->Listen();
-    door->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                            MakeCallback(&Accepted));
+    Open(nodes.Get(0));
     for (uint32_t i = 0; i < n; ++i)
     {
-        Owner& owner = owners[i];
-        owner.up.socket = Socket::CreateSocket(nodes.Get(i + 2), tcp);
-        owner.up.socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), 2000 + i));
-        owner.up.socket->SetRecvCallback(MakeBoundCallback(&Received, &owner.down));
-        Simulator::Schedule(Seconds(0.1), &Connect, i);
+        owners[i].up.socket = Begin(nodes.Get(i + 2), i, 0.1, Ipv4Address("10.0.0.1"));
+        if (way != "same")
+        {
+            Begin(nodes.Get(i + 2), n + i, 0.5, from);
+        }
     }
     uint32_t number;
     double time;
     while (std::scanf("%u %lf", &number, &time) == 2)
     {
+        if (protocol == "rounds")
+        {
+            owners[number].computes = time;
+            continue;
+        }
         Simulator::Schedule(Seconds(1 + time), &Tick, number);
     }
     if (protocol == "broadcast" || protocol == "rounds")
@@ -289,12 +328,17 @@ main(int count, char** argv)
         square += each * each / times.size();
     }
     std::printf("{\"rate\": %.6g, \"mean\": %.6g, \"cv\": %.6g, \"staleness\": %.6g, \"repeats\": "
-                "%.6g}\n",
+                "%.6g, \"answers\": [",
                 (ends.size() - 1) / (ends.back() - ends.front()),
                 mean,
                 std::sqrt(std::max(0.0, square - mean * mean)) / mean,
                 stale / times.size(),
                 repeats / times.size());
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        std::printf("%s%u", i == 0 ? "" : ", ", owners[i].answers);
+    }
+    std::printf("]}\n");
     Simulator::Destroy();
     return 0;
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from asyncdp_sim.comparisons import Comparison, compare, contrast, pairs, together
+from asyncdp_sim.comparisons.comparison import Comparison, compare, contrast, pairs, together
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named

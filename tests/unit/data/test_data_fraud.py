@@ -95,7 +95,7 @@ def peak(rows):
     status = dict(line.split(":") for line in open("/proc/self/status"))
     return 1024 * int(status["VmHWM"].split()[0])
 
-file_form.BLOCK = 2**20
+read.BLOCK = 2**20
 path, rows = sys.argv[1], int(sys.argv[2])
 fields = {"preprocessing": "none", "features": 29, "public_records": 0, "split": "shuffled"}
 spec = FraudData(path=path + "/short.csv", **fields)

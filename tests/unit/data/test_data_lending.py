@@ -1,6 +1,7 @@
 """Loans: rows of their table, encodings, the twin, and its drift over rows."""
 
 import json
+from functools import partial
 from importlib import resources
 
 import numpy as np
@@ -13,17 +14,17 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data import lending_data as twin
-from asyncdp_sim.data.declared_columns import Twin
+from asyncdp_sim.data.declared_columns import CHUNK_ROWS, Twin
 from asyncdp_sim.data.lending_data import (
     BLOCK_ROWS,
     TABLE_ROWS,
-    Drift,
+    blocks_of,
     calibrated,
-    drifting,
     loan_rows,
     located,
     month_of,
     twin_table,
+    write_drifting,
 )
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
@@ -381,9 +382,9 @@ def test_a_row_is_of_the_table_s_block_and_blocks_recur(row, expected):
     assert located(row) == expected
 
 
-def drawn(law, rows):
+def drawn(write, rows):
     matrix, target = np.zeros((rows, len(calibrated("plain", "body").columns))), np.zeros(rows)
-    law.write(matrix, target, Streams(1).generator("data", "twin"))
+    write(matrix, target, Streams(1).generator("data", "twin"))
     return np.c_[matrix, target]
 
 
@@ -391,17 +392,20 @@ def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
     monkeypatch.setattr(twin, "BLOCK_ROWS", 3000)
     monkeypatch.setattr(twin, "TABLE_ROWS", 7000)
-    laws, rows = drifting("plain").blocks[:3], Drift.chunk_rows + 1500
-    table = drawn(Drift(laws), rows)
+    laws, rows = blocks_of("plain")[:3], CHUNK_ROWS + 1500
+    drift = partial(write_drifting, laws)
+    table = drawn(drift, rows)
     of_block = np.array([located(row)[0] for row in range(rows)])
     assert set(of_block) == {0, 1, 2}
     for block, law in enumerate(laws):
-        assert np.array_equal(table[of_block == block], drawn(law, rows)[of_block == block])
-    assert np.array_equal(table[:2999], drawn(Drift(laws), 2999))
+        assert np.array_equal(table[of_block == block], drawn(law.write, rows)[of_block == block])
+    assert np.array_equal(table[:2999], drawn(drift, 2999))
 
 
 def test_public_rows_are_as_without_drift():
-    with_drift = twin_table("plain", 50, 40, Streams(1), drifting("plain").write)
+    with_drift = twin_table(
+        "plain", 50, 40, Streams(1), partial(write_drifting, blocks_of("plain"))
+    )
     without = twin_table("plain", 50, 40, Streams(1))
     assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
     assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])

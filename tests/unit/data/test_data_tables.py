@@ -15,9 +15,9 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData, HospitalData, LendingData, Swap, TableData
 from asyncdp_sim.data.splits import Shuffled
-from asyncdp_sim.data.tables import file_form, rows
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, read_csv
-from asyncdp_sim.data.tables.read import read_table, source_of
+from asyncdp_sim.data.tables import read, rows
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
+from asyncdp_sim.data.tables.read import read_csv, read_table, source_of
 from tests.one_in import one_in
 
 # Formats, and what cannot be read.
@@ -92,9 +92,9 @@ def path(tmp_path):
     return str(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize("block", [64, file_form.BLOCK])
+@pytest.mark.parametrize("block", [64, read.BLOCK])
 def test_cells_are_texts_as_written(path, monkeypatch, block):
-    monkeypatch.setattr(file_form, "BLOCK", block)
+    monkeypatch.setattr(read, "BLOCK", block)
     made = read_csv(path, form=PLAIN)
     assert list(made.columns) == list(TEXTS)
     for name, texts in TEXTS.items():
@@ -114,7 +114,7 @@ def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
 
 
 def test_short_rows_keep_their_places(tmp_path, monkeypatch):
-    monkeypatch.setattr(file_form, "BLOCK", 16)
+    monkeypatch.setattr(read, "BLOCK", 16)
     (tmp_path / "t.csv").write_text('sep=;\na;b\n1;2\n\n3\n4;5\n"6"\n7;\n8\n')
     made = read_csv(str(tmp_path / "t.csv"), form=FileForm(separator=";", skip=1))
     assert made["a"].tolist() == ["1", "3", "4", "6", "7", "8"]

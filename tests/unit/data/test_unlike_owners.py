@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.unlike_owners import UnlikeOwners
+from asyncdp_sim.data.tables.encoded_columns import UnlikeOwners
 from tests.together import together
 
 # Owners that write a column in other units, codes or notations are named with the factor.

@@ -14,6 +14,7 @@ from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
+from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.manifests import of_run
@@ -124,6 +125,20 @@ def write_table(directory: Path, name: str, columns: Any) -> None:
         most = max(*manifest["replicates"], *(int(number) for number in columns["replicate"]))
         manifest["replicates"] = list(range(1, most + 1))
         file.write_text(json.dumps(manifest))
+
+
+KEYS = ("replicate", "owner")
+"""Columns that say whose a row is: 0 is nobody."""
+
+
+def whole(name: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result's table with every number that it may have: 0 where none is given.
+
+    So a new picture may read any of them.
+    """
+    rows = len(next(iter(columns.values())))
+    numbers = [each.name for each in tables()[name].columns if each.type not in ("string", "bool")]
+    return {each: [0] * rows for each in numbers if each not in KEYS} | dict(columns)
 
 
 def texts(picture: Picture) -> list[str]:

@@ -18,20 +18,26 @@ from asyncdp_sim.theory.predict.update_order import GapLaw
 from tests.manifests import changed
 from tests.unit.figures.made import curve, made, scenario, texts, write_table
 
-NAMES = [
-    "convergence-by-update",
-    "convergence-by-time",
-    "timing-by-update",
-    "timing-by-time",
-    "gaps",
-    "shares",
-]
-SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
+CURVES = ["convergence-by-update", "convergence-by-time"]
 LABEL = (
-    "private", "epsilon_true", "delta", "timing_accounted", "not_for_release", "epsilon_at_least",
+    "private", "epsilon_true", "delta", "timing_accounted", "release", "epsilon_at_least",
     "models_private",
 )  # fmt: skip
 NEVER_STALE = "staleness: no answer was stale"
+
+
+def able(result: Result) -> list[str]:
+    """Return the names of all network pictures that a result has."""
+    return [figure.name for figure in traces.ALL if figure.why_not(result) is None]
+
+
+def lacking(result: Result) -> tuple[str, ...]:
+    """Return the notes on those that it has not: those with one reason have one note."""
+    names: dict[str, list[str]] = {}
+    for figure in traces.ALL:
+        if (why := figure.why_not(result)) is not None:
+            names.setdefault(why, []).append(figure.name.replace("-", " "))
+    return tuple(f"{', '.join(some)}: {why}" for why, some in names.items())
 
 
 def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
@@ -55,11 +61,14 @@ def all_pictures(result: Result) -> list[Picture]:
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
 def test_everything_is_drawn_with_numbers_and_captions(kind, request):
     directory = request.getfixturevalue(kind)
-    names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
-        drawing = draw_all(directory)
-        assert [path.stem for path in drawing.pictures] == SWEPT_NAMES
-        assert drawing.notes == (NEVER_STALE,)
+        drawing, one = draw_all(directory), Sweep.read(directory).cells[0].result
+        names = [*CURVES, "against", *able(one)]
+        assert [path.stem for path in drawing.pictures] == names
+        assert drawing.notes == lacking(one)
+    else:
+        names = [*CURVES, *able(Result.read(directory))]
+    assert {"timing-by-update", "timing-by-time", "gaps", "shares"} <= set(names)
     paths = [directory / "figures" / f"{name}.png" for name in names]
     folder = directory / "figures"
     said = (folder / "captions.md").read_text()
@@ -141,7 +150,11 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result)
         assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
     drawing = draw_all(result)
     captions = (result / "figures" / "captions.md").read_text()
-    assert captions.count("NOT PRIVATE as claimed") == len(drawing.pictures) == len(NAMES)
+    assert (
+        captions.count("NOT PRIVATE as claimed")
+        == len(drawing.pictures)
+        == len(all_pictures(Result.read(result)))
+    )
     for path in drawing.pictures:
         with path.with_suffix(".csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
@@ -206,11 +219,11 @@ def test_time_is_logarithmic_where_lines_end_far_apart(stretch, scale, swept):
 def test_without_updates_the_rest_is_drawn(result):
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)
-    assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
-    assert drawing.notes == (
-        "timing by update, timing by time, gaps, staleness: no updates.parquet was kept",
-    )
-    assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
+    assert [path.stem for path in drawing.pictures] == [*CURVES, *able(Result.read(result))]
+    assert drawing.notes == lacking(Result.read(result))
+    [note] = [note for note in drawing.notes if note.endswith(": no updates.parquet was kept")]
+    assert {"timing by update", "gaps"} <= set(note.partition(":")[0].split(", "))
+    assert note in (result / "figures" / "captions.md").read_text()
 
 
 def test_a_run_that_diverges_is_drawn(result):
@@ -236,7 +249,10 @@ def test_another_process_draws_the_same_bytes_and_touches_nothing_global(result,
     root = Path(__file__).resolve().parents[3]
     command = [sys.executable, "-W", "error", "-c", code, str(result)]
     done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
-    assert [Path(line).stem for line in done.stdout.splitlines()] == NAMES
+    assert [Path(line).stem for line in done.stdout.splitlines()] == [
+        *CURVES,
+        *able(Result.read(result)),
+    ]
     first, second = (
         {path.name: path.read_bytes() for path in (directory / "figures").iterdir()}
         for directory in (drawn_result, result)
@@ -253,4 +269,6 @@ def test_what_takes_no_time_is_not_drawn_over_it(result):
     assert {"convergence-by-update", "timing-by-update", "shares"} <= names
     assert names.isdisjoint({"convergence-by-time", "timing-by-time", "gaps"})
     assert "convergence over time: nothing takes any" in drawing.notes
-    assert "timing by time, gaps: nothing takes time" in drawing.notes
+    assert lacking(Result.read(result))[0] in drawing.notes
+    [note] = [note for note in drawing.notes if note.endswith(": nothing takes time")]
+    assert {"timing by time", "gaps"} <= set(note.partition(":")[0].split(", "))

@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import break_even
 from asyncdp_sim.figures.sweep_figure import answers_paid
 from asyncdp_sim.results import Result, Sweep
-from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table
+from tests.unit.figures.made import curve, finished, made, scenario, texts, whole, write_table
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -32,7 +32,7 @@ def written(
     place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
     curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
     columns = {name: list(column) * R for name, column in owners.items()}
-    write_table(place, "owners", columns)
+    write_table(place, "owners", whole("owners", columns))
     return dict(values)
 
 
@@ -111,7 +111,7 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     )
     assert picture.caption.endswith(said)
     title = "At ε = 4, the joint model fits all records better than the own model of 2 of 3 owners"
-    assert picture.said.title == title
+    assert picture.said.title == f"{title}; from ε = 2 (2 to 2) on, of half of them"
     assert not re.search(r"\bgain|\bjoin\b", " ".join(texts(picture)))  # ψ is the fit, no gain
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}

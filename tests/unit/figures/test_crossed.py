@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from analysis.studies import studies
+from analysis.studies import every, studies
 from asyncdp_sim.figures import changes, draw_all
 from asyncdp_sim.figures.draw import IN_CLONE, of_entry
 from asyncdp_sim.figures.drawer import Declaration
@@ -63,6 +63,7 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
 def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(tmp_path):
     curve(made(tmp_path / "cell-0000"), [1.0])
     swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+    assert list(every()) == list(IN_CLONE), "python -m tests.regenerate writes them"
     for name in IN_CLONE:
         notes: list[str] = []
         assert of_entry(swept, name, notes, {}) == []

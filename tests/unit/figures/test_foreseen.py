@@ -9,6 +9,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import draw_forecast
 from asyncdp_sim.figures.gains import pictures
 from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.reports import page
 from asyncdp_sim.sentences import forecast as words
 from tests.verification.test_exact_moments import scenario
 
@@ -26,14 +27,24 @@ def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):
     owners = pd.read_csv(tmp_path / "f" / "forecast-owners.csv", converters=exact)
     gains = sorted((owner.gain.gain.value for owner in found.gains.owners), reverse=True)
     assert owners["gain"].tolist() == gains
-    assert not owners["not_for_release"].any()
+    assert owners["release"].all()
 
 
-def test_a_forecast_from_private_data_says_so(tmp_path):
+def older(raw):
+    """Return a forecast of private rows as versions before wrote it, without ``release``."""
+    return {key: value for key, value in raw.items() if key != "release"} | {
+        "not_for_release": True
+    }
+
+
+@pytest.mark.parametrize("written", [lambda raw: raw | {"release": False}, older])
+def test_a_forecast_from_private_data_says_so(tmp_path, written):
     raw = json.loads(words.as_json(forecast(scenario())))
-    (tmp_path / "f.json").write_text(json.dumps(raw | {"not_for_release": True}), encoding="utf-8")
+    assert raw["release"] is True
+    (tmp_path / "f.json").write_text(json.dumps(written(raw)), encoding="utf-8")
     draw_forecast(tmp_path / "f.json")
-    assert pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["not_for_release"].all()
+    assert not pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["release"].any()
+    assert '<meta name="release" content="false">' in page([tmp_path / "f.json"])
 
 
 def test_owners_have_colour_and_shape_by_verdict():

@@ -157,7 +157,7 @@ def test_files_have_their_format_and_are_alike(file_format, starts, drawn_result
         assert b"/Type3" not in first.read_bytes()
 
 
-SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, True)
+SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, False)
 
 
 def test_no_picture_is_without_its_label():
@@ -174,7 +174,7 @@ def test_its_numbers_carry_the_label_too():
     picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", SAID)
     rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
     same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
-    same |= {"not_for_release": "True", "epsilon_at_least": "False", "models_private": "False"}
+    same |= {"release": "False", "epsilon_at_least": "False", "models_private": "False"}
     assert rows == [{"x": x} | same for x in ("1", "2")]
     own = {"private": np.array([True, False])}
     labelled = Picture("some", Declaration([]), own, "", SAID).labelled()

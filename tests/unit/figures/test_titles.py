@@ -5,21 +5,28 @@ from math import inf
 import numpy as np
 import pytest
 
-from analysis.beyond.accuracy_over_time import lasting
-from analysis.beyond.message_sums import no_bound
-from analysis.beyond.price_of_sums import where_they_open, which_pay
-from analysis.beyond.with_and_without import Pair, growing
 from analysis.studies.fairness import served
 from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
+from analysis.studies.where_it_ends import nearest
 from analysis.studies.whom_to_ask import cheapest
 from asyncdp_sim.figures import gains, traces
+from asyncdp_sim.figures.break_even import from_half
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
 from asyncdp_sim.figures.drawer import lettered
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least
 from asyncdp_sim.figures.throughput import busiest
 from asyncdp_sim.results import Result
+from scenarios.beyond.absence import as_far
+from scenarios.beyond.lasting import leaving_pays
+from scenarios.beyond.muffliato import no_bound
+from scenarios.beyond.observers.linear_systems import learned
+from scenarios.beyond.observers.secure_sums import where_they_open
+from scenarios.beyond.routing_accuracy import CHOSEN, lasting
+from scenarios.beyond.waves import growing
+from tests.peers.ns3.picture import APART, FROZEN, QUEUED, ROWS, SLOTS
+from tests.peers.ns3.picture import nearest as nearest_to_ns3
 from tests.unit.figures.made import curve, made
 
 K = {"line": np.array(["a", "a", "b", "b"]), "k": np.array([0, 60, 0, 60])}
@@ -44,14 +51,13 @@ def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
     assert least([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
 
 
-def test_the_cheapest_way_is_one_whose_interval_has_an_upper_end():
+def test_the_first_to_a_target_is_one_whose_interval_has_an_upper_end():
     line = {"p": np.array(["even", "even", "fast"]), "tasks": np.array([1.0, 2.0, 1.0])}
     low, high = np.array([7.0, 5.0, 6.0]), np.array([9.0, inf, 9.5])
     table = line | {"time": np.array([8.0, 6.0, 7.5]), "time_low": low, "time_high": high}
-    said = "With finite intervals, the cheapest ways to mean ψ = 0.02 take 7.5 units (6 to 9.5) "
-    said += "(6 has no upper end) with m = 1, fast"
+    said = "Fast, m = 1, reaches mean ψ = 0.02 in 7.5 units (6 to 9.5)"
     assert cheapest([table], 3) == said
-    over = "; saved over even, m = 1: 6 % (published 29 to 46 %)"
+    over = ", 6 % sooner than even, m = 1 (published: 29 to 46 %)"
     assert cheapest([table], 1) == said + over
     table["time_high"] = np.full(3, inf)
     assert cheapest([table], 1).startswith("No interval of a policy")
@@ -119,54 +125,80 @@ def test_sweeps_and_messages_are_told():
     assert happenings(what, 2 * 10**9) == said
 
 
-def test_results_of_others_are_told():
+def test_the_last_distance_at_which_a_sum_is_a_bound():
     ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
-    ring |= {"loss": np.array([0.5, 0.1, 0.002]), "pairs": np.array([40, 40, 7])}
+    ring |= {"loss": np.array([0.5, 0.1, 0.002])}
     full = {name: column[:1] * 0.9 for name, column in ring.items()}
-    said = "From 2 hops on, the sum bounds less than half of the pairs with messages; the median "
-    every = "the loss to an observer of every answer"
-    assert (
-        no_bound([ring, full])
-        == f"{said}exact loss is up to 9 times as large, of 7 pairs where it is 0.002 of {every}"
-    )
-    assert no_bound([full]).startswith("At no distance ")
-    degrees, ones = np.array([0.1, 0.5]), np.ones(2)
-    waves, steady = (
-        Pair(name, np.array([1.0, last]), ones, np.array([1.0, exact]), ones, 0.1)
-        for name, last, exact in (("in waves", 4.0, 4.0), ("without", 2.0, 3.0))
-    )
-    said = "From γ = 0.1 to 0.5, mean ψ grows 4.00 ± 0.20 times in waves, and 2.00 ± 0.20 times "
-    said += "without (± 2 standard errors): 50 % of the logarithm remains (predicted: 79 %)"
-    assert growing(degrees, [waves, steady]) == said
+    said = "From 2 hops on, the median exact loss is above the published sum: up to 9 times, where "
+    said += "it is 0.2 % of what an observer of every answer learns"
+    assert no_bound([ring, full]) == said
+    other = full | {"hops": np.array([2.0])}  # below the sum at two hops
+    assert no_bound([ring, other]).startswith("From 3 hops on")
+    assert no_bound([full]).startswith("At the largest distance ")
+
+
+def test_absences_are_told():
+    owner = "an owner that is online 10 % of the time"
+    said = f"Leaving out {owner} fits better only from cycles of 202 units on (predicted)"
+    assert leaving_pays("10 %", 202.3) == said
+    said = f"Leaving out {owner} fits worse, up to cycles of 400 units"
+    assert leaving_pays("10 %", inf) == said
+    said = "In waves of absence ψ grows 4.00 ± 0.20 times from γ = 0.1 to 0.5; with as many owners "
+    assert growing((4.0, 0.2), (2.0, 0.1)) == f"{said}online and no waves, 2.00 ± 0.10 times"
+    said = "Averages over those present end 1.57 ± 0.10 times as far from the optimum θ* as "
+    said += "published, and with steps divided by shares 0.064 ± 0.080 times"
+    assert as_far((1.571, 0.1), (0.064, 0.08)) == said
+    rows = [
+        {"end": [name], "mean": [mean], "two_standard_errors": [0.1]}
+        for name, mean in (("far", 3.0), ("near", 0.9), ("between", 2.0))
+    ]
+    said = "The model ends nearest to θ* = 1 with “near” (0.90 ± 0.10), farthest with “far” "
+    assert nearest(1.0, rows) == f"{said}(3.00 ± 0.10)"
+
+
+def test_a_fixed_point_is_held_against_exact_values_or_intervals():
     off, half = np.array([3.0, 0.7, -0.9, 0.2]), np.array([0.4, 0.5, 2.0, 0.5])
     chain = {"off": off, "off_low": off - half, "off_high": off + half}
     chain |= {"owners": np.array([2, 5, 10, 20]), "windows": np.repeat("few slots", 4)}
     chain |= {"exact": np.array([3.1, 0.6, np.nan, np.nan])}  # of five it is within 1 %
-    said = (
-        "Bianchi's fixed point is 3.00 ± 0.40 % too high for 2 owners with few slots; of 4 settings"
-    )
-    assert farthest([chain]) == f"{said} 2 are within 1 %, and of 1 it is not shown"
-    absent, around = np.array([0.0, 0.1, 0.2]), np.array([[0.0], [-0.2], [0.2]])
-    single, few, many = (
-        (name, np.array(psi) + around)
-        for name, psi in (("single", [2, 2, 2]), ("few", [1, 1, 1]), ("many", [1, 3, 1]))
-    )
-    said = "At equal ε sums fit better than single answers up to at least 20 % absent (few)"
-    assert which_pay(absent, [single, few, many]) == f"{said}, or only up to 0 % (many)"
-    assert which_pay(absent, [single, few]) == said
-    early = ("early", np.array([1.7, 3, 3]) + around)
-    said = "At equal ε sums fit better than single answers up to 0 % absent (early; at 0 % the "
-    assert which_pay(absent, [single, early]) == f"{said}intervals overlap)"
-    opened, ratios = [np.array([0.9, 0.03]), np.array([0.5, 0.14])], [[0.2, 3], [0.5, 0.8]]
-    said = "; they do wherever at least 14 % of the sums open"
-    assert where_they_open(opened, np.array(ratios)) == said
-    assert where_they_open(opened, np.array([[2, 3], [0.5, 0.8]])) == ""
-    said = "Asking “b” is at least 10 % more accurate from 0.5 to 2 ± 0.2 units; after 3 units it"
-    times, gained = np.array([0, 0.2, 0.5, 2, 3]), np.array([0.1, -0.1, 0.2, 0.1, 0.01])
-    assert lasting("b", times, gained, 0.1, 0.2) == f"{said} gains 1.0 %"
-    assert lasting("b", times, -abs(gained), 0.1, 0.0).endswith(
-        "at no time; after 3 units it loses 1.0 %"
-    )
+    said = "% too high for 2 owners with few slots; of 4 settings 2 are within 1 %, 1 beyond, 1 "
+    assert farthest([chain]) == f"Bianchi's fixed point is 3.1 {said}undecided"
+    chain["exact"][0] = np.nan
+    assert farthest([chain]) == f"Bianchi's fixed point is 3.00 ± 0.40 {said}undecided"
+
+
+def test_sums_are_told_by_the_shares_that_open():
+    opened, around = np.array([0.03, 0.9, 0.14, 0.3]), np.array([[1.0], [0.8], [1.25]])
+    said = "At equal ε, sums of answers fit "
+    better = "better than single answers where at least 14 % of the sums open"
+    told = where_they_open(opened, around * [3, 0.2, 0.5, 0.4])
+    assert told == f"{said}{better}, worse where at most 3 % do"
+    told = where_they_open(opened, around * [1.1, 0.2, 0.9, 0.4])  # some intervals meet 1
+    assert told == f"{said}{better.replace('14', '30')}"
+    told = where_they_open(opened, around * np.ones(4))
+    assert told == f"{said}neither better nor worse than single ones"
+
+
+def test_gains_in_accuracy_are_told_by_their_last_spell():
+    times, gain = np.array([0, 0.2, 0.5, 2, 3]), np.array([0.1, -0.1, 0.2, 0.1, 0.01])
+    said = f"Asking {CHOSEN}, gains 10 % of accuracy or more from 0.5 to 2 ± 0.4 units alone; after"
+    about = np.full(5, 0.02)
+    told = lasting(times, gain, about, 0.2)
+    assert told == f"{said} 3 units, 1.0 ± 2.0 %"
+    told = lasting(times, -abs(gain), about, 0.0)
+    assert told.endswith("or more at no time; after 3 units, -1.0 ± 2.0 %")
+
+
+def test_views_and_ns3_are_told():
+    said = "On a grid of 16, a node that receives sums learns 1.07 times as much of the mean owner "
+    said += "as a curator's readers, an observer of every link 16 times"
+    assert learned(np.array([1.07, 5.0, 16.0])) == said
+    most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.1, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
+    said = "Frozen counters are within 2 % of ns-3's Wi-Fi, a bottleneck within 4 % of its shared "
+    said += "link; Bianchi's slots are up to 87 % off, independent latencies 74 %"
+    assert nearest_to_ns3(most) == said
+    assert from_half(3.43, 2.87, 4.02) == "; from ε = 3.43 (2.87 to 4.02) on, of half of them"
+    assert from_half(inf, inf, inf) == "; at no ε shown, of half of them"
 
 
 @pytest.mark.parametrize(

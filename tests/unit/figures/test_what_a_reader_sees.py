@@ -21,7 +21,7 @@ from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
-from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
+from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, whole, write_table
 from tests.unit.figures.test_psi_over_swept_numbers import updated
 
 
@@ -35,7 +35,7 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
             manifest["summary"] |= known
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         table |= {"answers_released": [1, 2, 0], "collided": [0, 0, 0], "lost": [0, 0, 0]}
-        write_table(cell, "owners", table)
+        write_table(cell, "owners", whole("owners", table))
         curve(cell, [last, last])
         rows = Result.read(cell).frame("curve")
         between = rows.query("k > 0").assign(k=5, time=0.5)

@@ -74,13 +74,13 @@ def test_sentences():
     assert compared(best, "chose the best of 9 choices").endswith(
         "other runs chose the best of 9 choices"
     )
-    twin = Advice(None, "a twin", not_for_release=False, unchecked=True).source("x.toml --tune")
+    twin = Advice(None, "a twin", release=True, unchecked=True).source("x.toml --tune")
     assert twin == [
         "data      a twin",
         "unchecked on the table itself, whose records were not read; to simulate on them: "
         "asyncdp forecast x.toml --tune --private (do not publish its output)",
     ]
-    own = Advice(None, "records", not_for_release=True, unchecked=False).source("")
+    own = Advice(None, "records", release=False, unchecked=False).source("")
     assert own == ["data      records: uses private data, not for release"]
 
 

@@ -9,9 +9,12 @@ import pytest
 
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.gains import by_epsilon
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.reports import page
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import (
     ALONE,
@@ -176,6 +179,55 @@ def test_the_first_screen_is_sentences(tmp_path, options, away, sentence):
     for owner in content["owners"]:
         assert owner.keys() >= {"own", "own_best", "joint", "adapted", "guessing", "gain", "low"}
         assert owner.keys() >= {"joint_gain_low", "verdict", "rows_to_decide", "break_even"}
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["public rows", "all rows"])
+def test_a_break_even_between_two_budgets_is_the_same_wherever_it_stands(tmp_path, private):
+    """Without noise clinics of eleven rows gain, at small ε they do not: between is the level."""
+    result = forecast(clinics(tmp_path, epsilon=10.0), private=private, judged=LINEAR)
+    level, means = result.gains.break_even, [each.together for each in result.gains.tried]
+    budgets = result.gains.budgets
+    gains_from = [mean.verdict == "gains" for mean in means].index(True)
+    assert all(mean.verdict == "gains" for mean in means[gains_from:])
+    assert (level.low, level.high) == (budgets[gains_from - 1], budgets[gains_from])
+    assert 0 < level.low < level.value < level.high
+    ends = f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
+    sentence = f"from ε = {ends} on, the average owner gains"
+    assert f"Break-even ε     {sentence}" in first_screen(result)
+    content = json.loads(as_json(result))
+    assert content["break_even"] == {"low": level.low, "value": level.value, "high": level.high}
+    (tmp_path / "f.json").write_text(json.dumps(content), encoding="utf-8")
+    assert sentence in page([tmp_path / "f.json"])
+    picture = by_epsilon(content)
+    assert picture.said.title == f"F{sentence[1:]}"
+    assert [mark.x for mark in picture.said.panels[0].marks if mark.kind == "upright"] == [
+        level.value
+    ]
+    assert picture.table["gain"].tolist() == [mean.gain.value for mean in means]
+    single = {owner["break_even"] is None for owner in content["owners"]}
+    assert single == ({True, False} if private else set())
+
+
+def test_no_break_even_is_printed_while_the_verdict_is_unknown(tmp_path):
+    result = forecast(clinics(tmp_path, away=1.5, epsilon=10.0), judged=LINEAR)
+    content = json.loads(as_json(result))
+    assert (content["consortium"], content["break_even"]) == (None, None)
+    assert not any("Break-even" in text for text in first_screen(result))
+    assert by_epsilon(content) is None
+    (tmp_path / "f.json").write_text(json.dumps(content), encoding="utf-8")
+    assert "break-even" not in page([tmp_path / "f.json"]).lower()
+
+
+def test_an_adapted_gain_that_does_not_cross_0_has_no_break_even(tmp_path):
+    """One clinic's eleven rows decide nothing: its adapted gain tends to 0 at small ε."""
+    result = forecast(clinics(tmp_path, epsilon=10.0), whose="C1", judged=LINEAR)
+    assert result.gains.tried[0].owners[0].gain.gain.value == pytest.approx(0.0, abs=1e-3)
+    assert "Break-even ε     none up to ε = 1,000, the largest tried" in first_screen(result)
+    content = json.loads(as_json(result))
+    assert (content["break_even"], content["owners"][0]["break_even"]) == (None, None)
+    picture = by_epsilon(content)
+    assert picture.said.title == "No gain of this owner is shown at any ε between ε = 1 and 1,000"
+    assert all(mark.kind != "upright" for mark in picture.said.panels[0].marks)
 
 
 def test_noise_that_is_one_draw_for_all_coordinates_has_no_epsilon():

@@ -15,7 +15,7 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import AnswerBatch, NoisyStatistics, Setting
 from asyncdp_sim.learning.algorithms.noisy_statistics import NoisyStatisticsSteps, Statistics
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.network.latency import Payload
+from asyncdp_sim.network.spec import Payload
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write

@@ -17,9 +17,9 @@ from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of
 from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import ScriptedClock
-from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Rounds
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace

@@ -19,8 +19,7 @@ class Notes:
         return SimpleNamespace(
             number=number,
             distance=-1,
-            go_offline=lambda learner: learner.note("off", number),
-            go_online=lambda learner: learner.note("on", number),
+            set_online=lambda online, learner: learner.note("on" if online else "off", number),
         )
 
     def note(self, what, owner):

@@ -19,10 +19,10 @@ from asyncdp_sim.network.availability import Availability, Intervals
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, ScriptedClock
 from asyncdp_sim.network.graphs import EdgeFile, GossipGraph
-from asyncdp_sim.network.latency import Latency, Payload
 from asyncdp_sim.network.laws import Constant, Exponential, Law
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Protocol
 from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
+from asyncdp_sim.network.spec import Latency, Payload
 from asyncdp_sim.network.topology import GraphFile, Topology
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares

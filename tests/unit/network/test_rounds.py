@@ -141,7 +141,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
 def test_a_fresh_answer_is_to_the_same_model() -> None:
     """Whose model was read goes with the query, however often it is answered."""
     kernel = Kernel()
-    learner = Learner(kernel, Recorder(2, kernel), 5, (3, 3))
+    learner = Learner(kernel, Recorder(2, kernel), Network(answers_allowed=(3, 3), updates=5))
     assert learner.repeat(learner.read(2, learner.begin(2), 0, 7)).peer == 7
 
 

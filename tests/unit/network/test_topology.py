@@ -113,15 +113,15 @@ def test_a_square_whose_links_fail_one_by_one(written):
 
     def script():
         for tick, changes in [
-            (1, [(routes.cut, (0, 1))]),
-            (2, [(routes.cut, (0, "hub"))]),
-            (3, [(routes.mend, (0, 1))]),
-            (4, [(routes.cut, (1, 2))]),
-            (5, [(routes.cut, (0, 1)), (routes.mend, (1, 2)), (routes.mend, (0, "hub"))]),
+            (1, [((0, 1), False)]),
+            (2, [((0, "hub"), False)]),
+            (3, [((0, 1), True)]),
+            (4, [((1, 2), False)]),
+            (5, [((0, 1), False), ((1, 2), True), ((0, "hub"), True)]),
         ]:
             yield notes.kernel.at(tick * UNIT, Priority.PRESENCE)
-            for change, link in changes:
-                change(link)
+            for link, works in changes:
+                routes.change(link, works)
 
     def look():
         for tick in range(1, 6):
@@ -156,14 +156,14 @@ def test_changes_at_one_tick_count_together():
     notes = Notes(1)
     routes = Routes(graph, notes.owners, notes)
 
-    def swap(link, first, second):
+    def swap():
         yield notes.kernel.at(UNIT, Priority.PRESENCE)
-        first(link)
+        routes.change((0, "a"), False)
         yield notes.kernel.at(2 * UNIT, Priority.PRESENCE)
-        second(link)
+        routes.change((0, "a"), True)
+        routes.change((0, 1), False)
 
-    notes.kernel.start(swap((0, "a"), routes.cut, routes.mend))
-    notes.kernel.start(swap((0, 1), len, routes.cut))
+    notes.kernel.start(swap())
     notes.kernel.run_before()
     assert notes.distances() == [2.0]
     assert notes.told == []

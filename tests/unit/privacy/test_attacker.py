@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
-from asyncdp_sim.comparisons import together as both
+from asyncdp_sim.comparisons.comparison import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.composition import (
     ByLosses,

@@ -72,7 +72,7 @@ def test_the_label_says_what_is_and_what_is_not(case):
     assert found.text == said
     assert found.private is said.startswith("Private")
     assert found.timing_accounted is ("TIMING" not in said)
-    assert found.not_for_release is ("RELEASE" in said)
+    assert found.release is ("RELEASE" not in said)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so():
         "epsilon_true": 3.0,
         "delta": 1e-6,
         "timing_accounted": True,
-        "not_for_release": False,
+        "release": True,
         "epsilon_at_least": False,
     }
     assert found.metadata() == {
@@ -127,7 +127,7 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so():
         "asyncdp.epsilon_true": "3.0",
         "asyncdp.delta": "1e-06",
         "asyncdp.timing_accounted": "true",
-        "asyncdp.not_for_release": "false",
+        "asyncdp.release": "true",
         "asyncdp.epsilon_at_least": "false",
     }
 
@@ -139,7 +139,7 @@ def test_a_table_of_exact_values_says_that_no_epsilon_covers_it():
     assert said["asyncdp.label"] == f"{EXACT} Its run: {found.text}"
     assert "NOT FOR RELEASE" in said["asyncdp.label"]
     assert (said["asyncdp.private"], said["asyncdp.epsilon_true"]) == ("false", "inf")
-    assert (said["asyncdp.delta"], said["asyncdp.not_for_release"]) == ("none", "true")
+    assert (said["asyncdp.delta"], said["asyncdp.release"]) == ("none", "false")
 
 
 def test_tables_of_order_and_times_say_what_is_accounted():

@@ -234,10 +234,10 @@ def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not
     assert run(asked).summary["not_for_release"] is True
     with pytest.raises(DataError, match="read data without public rows needs --private"):
         forecast(asked)
-    assert forecast(asked, private=True).not_for_release
+    assert not forecast(asked, private=True).release
     drawn = clipped(data=Drawn(features=3))
     assert run(drawn).summary["not_for_release"] is False
-    assert not forecast(drawn).not_for_release
+    assert forecast(drawn).release
 
 
 @pytest.mark.parametrize("lacking", ["synthetic", "held_out", "features", "build"])

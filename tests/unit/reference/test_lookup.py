@@ -33,19 +33,15 @@ from asyncdp_sim.scenario.fields import (
     tables,
     takes_numbers,
 )
-from asyncdp_sim.scenario.labels import labels as labels_of_pictures
+from asyncdp_sim.scenario.paths import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
-    files_by_topic,
     labels,
     look_up,
     page_of_path,
-    page_text,
-    schema_text,
-    topic,
-    topics,
 )
+from asyncdp_sim.sentences.pages import files_by_topic, page_text, schema_text, topic, topics
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.reproducibility.runs import scenario
@@ -384,6 +380,18 @@ def test_pages_are_up_to_date(name, file_regression):
     text = results_page() if name == "results" else scenario_pages()[name]
     page = ROOT / "docs" / "reference" / f"{name}.md"
     file_regression.check(text, encoding="utf-8", fullpath=page)
+
+
+def test_the_schema_is_up_to_date(file_regression):
+    """``python -m tests.regenerate`` writes it anew."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Scenario.model_json_schema(by_alias=True),
+        "title": "Scenario of asyncdp",
+    }
+    text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    file = ROOT / "asyncdp_sim" / "sentences" / "asyncdp.schema.json"
+    file_regression.check(text, encoding="utf-8", fullpath=file)
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from asyncdp_sim.comparisons import compare
+from asyncdp_sim.comparisons.comparison import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
@@ -219,6 +219,7 @@ def test_a_banner_says_the_label_and_is_never_milder(result, place):
     for tone, manifests in tones.items():
         assert banner(manifests).tone == tone
         assert banner(manifests).text == label(manifests).text
+        assert banner(manifests).release is (real not in manifests)
     assert {banner([each]).tone for each in (bad, untimed, silent)} == {"broken"}
     assert any("one draw of noise" in why for why in banner([good, bad]).reasons)
 
@@ -230,6 +231,7 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
     assert any(text.startswith("not private: ") for text in limits)
     text = page([directory])
     assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
+    assert '<meta name="release" content="true">' in text
 
 
 def test_events_simulated_again_are_those_of_the_run(result, tmp_path):

@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from asyncdp_sim import comparisons
+from asyncdp_sim.comparisons import comparison
 from asyncdp_sim.core.words import (
     SCREEN,
     aligned,
@@ -58,7 +58,7 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
     assert figure(None) == figure(nan) == shown(None) == "–"
     assert figure(0.123456) == "0.123"
     assert figure(6.76e287) == "6.76e+287"
-    assert on_screen.figure is comparisons.figure is figure  # one rule
+    assert on_screen.figure is comparison.figure is figure  # one rule
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,15 @@ import re
 from typing import Any
 
 import pytest
-import tomli_w
 
 from asyncdp_sim.core.errors import AsyncDPError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
-from asyncdp_sim.results.manifest import described, placeless
-from asyncdp_sim.scenario import Scenario, jsonable, load
-from asyncdp_sim.scenario.catalogue import catalogue
+from asyncdp_sim.results.manifest import described
+from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.theory.predict.all import predict
 from scenarios import entry
 from tests.cli.scenes import SMALL
 from tests.together import together
@@ -64,48 +61,6 @@ def test_a_copy_forgets_what_was_worked_out_of_other_fields():
     scenario = swept(**{"privacy.epsilon": [0.5]}).base()
     more = scenario.run.model_copy(update={"updates": scenario.network.updates + 1})
     assert scenario.model_copy(update={"run": more}).network.updates == more.updates
-
-
-def test_what_is_known_of_a_network_is_known_of_cells_over_it():
-    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
-    one, other = (scenario.cell(chosen) for chosen in scenario.grid())
-    assert one.network == other.network
-    assert predict(other.network) == predict(one.network)
-    over = other.over(one.network)
-    assert over == other
-    assert over.network is one.network
-    assert predict(over.network) is predict(one.network)
-
-
-def test_a_network_is_taken_over_by_cells_of_the_same_parts_alone():
-    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
-    one, other = (scenario.cell(chosen) for chosen in scenario.grid())
-    assert other.has_network(one.network)
-    losses = swept(**{"channel.loss": [0.0, -0.0]})  # of which one digest is not the other's
-    one, other = (losses.cell(chosen) for chosen in losses.grid())
-    assert not other.has_network(one.network)
-    longer = swept(**{"run.updates": [300, 301, 300]})
-    networks = [longer.cell(chosen) for chosen in longer.grid()]
-    assert [each.has_network(networks[0].network) for each in networks] == [True, False, True]
-
-
-def test_what_is_known_to_fit_is_the_same_cell():
-    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
-    for chosen in scenario.grid():
-        assert scenario.cell(chosen, known_to_fit=True) == scenario.cell(chosen)
-
-
-# Scenarios are written part by part, and as the library would write the whole of them.
-
-
-@pytest.mark.long
-@together
-@pytest.mark.parametrize("found", catalogue(), ids=lambda found: found.name)
-def test_parts_make_the_whole(found):
-    scenario = load(found.file)[0]
-    for each in (scenario, *map(scenario.cell, list(scenario.grid())[:3])):
-        assert dump(each, None) == tomli_w.dumps(each.plain())
-        assert json.dumps(described(each)) == json.dumps(jsonable(placeless(each)))
 
 
 def test_parts_that_are_merely_equal_are_written_as_they_are():

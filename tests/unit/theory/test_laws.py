@@ -22,7 +22,6 @@ from asyncdp_sim.network.topology import Star
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, always_busy_mean_of
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.theory.predict.update_order import (
@@ -342,25 +341,6 @@ def staleness(known: Network, seed: int, runs: int) -> tuple[float, float]:
         for number in range(runs)
     ]
     return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(runs))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("updates", [1, 7, SHORT])
-@pytest.mark.parametrize("parts", KNOWN.values(), ids=KNOWN)
-def test_a_short_run_has_the_mean_that_is_predicted(parts, updates):
-    known = short(updates, parts)
-    expected = predicted(known, "mean_staleness")
-    assert not isinstance(expected, Unknown)
-    found, error = staleness(known, 41, 300)
-    assert abs(found - expected) < 4 * error + 1e-12
-
-
-def test_by_hand():
-    """Of two jobs alike the first update is 0 stale; the second 1 if the other one ends, else 0."""
-    assert always_busy_mean_of((0.5, 0.5), 1) == pytest.approx(0.0)
-    assert always_busy_mean_of((0.5, 0.5), 2) == pytest.approx(0.25)
-    assert always_busy_mean_of((1.0,), 5) == 0
-    assert always_busy_mean_of((0.1, 0.2, 0.7), 10**9) == pytest.approx(always_busy_mean(3))
 
 
 @pytest.mark.parametrize("parts", UNKNOWN.values(), ids=UNKNOWN)

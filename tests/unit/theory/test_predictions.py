@@ -2,8 +2,7 @@
 
 import re
 from functools import cache
-from itertools import product
-from math import exp, factorial, prod
+from math import exp
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +30,6 @@ from asyncdp_sim.network.protocols import Broadcast, Dispatch, Protocol, Push, R
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.formulas.dcf import exact
-from asyncdp_sim.theory.formulas.queueing import whereabouts
 from asyncdp_sim.theory.predict.all import occupation, predict, predicted
 from asyncdp_sim.theory.predict.channels import (
     CHANNELS,
@@ -213,9 +211,6 @@ REFUSED = {
     "policy shortest-queue chooses": dict(
         protocol=Dispatch(tasks=2, policy={"kind": "shortest-queue"})
     ),
-    "work, with their answers' way, are not exponential": dict(
-        latency=TRAVELS, protocol=Dispatch(tasks=2)
-    ),
     "messages are lost": dict(channel=Ideal(loss=0.1)),
     "owners share a channel": dict(
         channel=Csma(airtime=0.1, propagation_delay=0.01), protocol=Push()
@@ -255,45 +250,6 @@ def test_requests_are_those_that_are_served_and_those_that_are_refused():
     refused = 1 - found.updates / float(found.requests.sum())
     assert refused == pytest.approx(predicted(net, "refusal_rate"), rel=1e-12)
     assert found.times.sum(axis=1) == pytest.approx([1.0] * 3)
-
-
-def stationary(tasks, served, ways):
-    """Return the product form over all states, by brute force: counts of each stage, their chance.
-
-    Stages are each owner's service and each of its ways.
-    """
-    n = len(served)
-    states, weights = [], []
-    for state in product(range(tasks + 1), repeat=n + ways.size):
-        if sum(state) == tasks:
-            under_way = state[n:]
-            weight = prod(served ** state[:n]) * prod(
-                way**k / factorial(k) for way, k in zip(ways.ravel(), under_way, strict=True)
-            )
-            states.append(state)
-            weights.append(weight)
-    return np.array(states), np.array(weights) / sum(weights)
-
-
-@pytest.mark.parametrize("tasks", [1, 2, 4])
-@pytest.mark.parametrize("factor", [0.1, 1.0, 7.0])
-def test_where_tasks_are_is_the_sum_over_all_states(tasks, factor):
-    served = factor * np.array([0.3, 0.9])
-    ways = factor * np.array([[0.2, 0.4], [0.1, 0.7]])  # sending and the rest, per owner
-    states, chance = stationary(tasks, served, ways)
-    found = whereabouts(tasks, served, float(ways.sum()))
-    for i in range(2):
-        serves, sends = states[:, i] > 0, states[:, 2 + 2 * i] > 0
-        none = np.array([chance[~sends].sum(), chance[~sends & ~serves].sum()])
-        told = [found.none(ways[:, 0], serving=serving)[i] for serving in (False, True)]
-        assert told == pytest.approx(none, rel=1e-12)
-    assert found.none(0 * served, serving=False) == pytest.approx([1.0, 1.0], rel=1e-12)
-
-
-def test_many_tasks_of_many_owners_are_no_overflow():
-    served = np.full(300, 0.75)
-    found = whereabouts(900, served, 0.0)
-    assert found.none(0 * served, serving=True) == pytest.approx(1 - 900 / (900 + 299))
 
 
 # Owners that fall silent: answers that are lost use budgets up, too.

@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.theory.formulas.convergence import smallest_entry
-from tests.theory.polar import Obfuscation, disagreement, lemma_3, mixing, printed_mixing
+from tests.theory.polar import (
+    Obfuscation,
+    disagreement,
+    lemma_3,
+    mixing,
+    printed_mixing,
+    smallest_entry,
+)
 
 STEPS = 0.05 / np.arange(1, 13)
 BOUNDS = Obfuscation(

@@ -11,17 +11,15 @@ import pytest
 
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.clocks import GammaClock, PoissonClock
+from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
-from asyncdp_sim.theory.formulas import convergence as gossip_spectrum
-from asyncdp_sim.theory.formulas import queueing
-from asyncdp_sim.theory.formulas.queueing import loss_network
-from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.formulas import convergence, exchanges
 from scenarios.beyond.messages import sums
-from tests.theory.gossip_spectrum import disagreement
+from tests.theory.gossip_spectrum import complete, disagreement, ring, star
+from tests.theory.loss_network import figures, loss_network
 from tests.together import together
 from tests.verification.chains import flow, stationary
 
@@ -29,9 +27,9 @@ from tests.verification.chains import flow, stationary
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
-    StarGraph(): gossip_spectrum.star,
-    Ring(): gossip_spectrum.ring,
-    Complete(): gossip_spectrum.complete,
+    StarGraph(): star,
+    Ring(): ring,
+    Complete(): complete,
 }
 
 
@@ -60,7 +58,7 @@ class TestSpectrum:
         n_nodes, edges = placed(graph, 4)
         share = np.arange(1.0, len(edges) + 1)
         share /= share.sum()
-        mean = gossip_spectrum.mean_update(n_nodes, edges, share)
+        mean = convergence.mean_update(n_nodes, edges, share)
         slow = sum(p * averaging(n_nodes, edge) for p, edge in zip(share, edges, strict=True))
         assert np.allclose(mean, slow, rtol=0, atol=1e-15)
         assert np.allclose(mean.sum(axis=0), 1, rtol=0, atol=1e-15)
@@ -70,10 +68,10 @@ class TestSpectrum:
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
     def test_closed_forms(self, graph, n_owners):
         n_nodes, edges = placed(graph, n_owners)
-        mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
+        mean = convergence.mean_update(n_nodes, edges, uniform(edges))
         exact = KNOWN[graph](n_owners)
-        assert gossip_spectrum.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
-        assert Gossip(graph=graph).contraction(n_owners) == exact
+        assert convergence.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
+        assert Gossip(graph=graph).contraction(n_owners) == pytest.approx(exact, rel=0, abs=1e-12)
 
     @pytest.mark.parametrize("n_owners", [2, 3, 10])
     def test_lambda_as_printed_is_one(self, n_owners):
@@ -87,7 +85,7 @@ class TestSpectrum:
         _, edges = placed(Ring(), 4)
         mean = sum(p * averaging(4, e) for p, e in zip([3, 1, 1, 1], edges, strict=True)) / 6
         assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
-        assert left != pytest.approx(gossip_spectrum.ring(4))
+        assert left != pytest.approx(ring(4))
 
 
 class TestDisagreement:
@@ -110,7 +108,7 @@ class TestDisagreement:
     def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(self, graph):
         n_nodes, edges = placed(graph, 12)
         left = Gossip(graph=graph).contraction(12)
-        mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
+        mean = convergence.mean_update(n_nodes, edges, uniform(edges))
         y = np.linalg.eigh(mean)[1][:, -2]
         first = disagreement(np.outer(y, y), edges, uniform(edges), 1)
         assert first[1] == pytest.approx(left * first[0], rel=1e-12)
@@ -143,49 +141,53 @@ class TestMeetings:
         edges = graph.edges(4 if graph == PATH else 5)
         rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
         times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
-        found, (flows, busy, others) = loss_network(rates, times), matchings(rates, times)
+        ones = dict.fromkeys(rates, 1.0)
+        found, (flows, busy, others) = loss_network(rates, times, ones), matchings(rates, times)
         assert found is not None
         assert found.flows == pytest.approx(flows, rel=1e-10)
-        assert found.rate == pytest.approx(sum(flows.values()), rel=1e-10)
+        assert found.total(ones) == pytest.approx(sum(flows.values()), rel=1e-10)
         assert found.busy_fraction == pytest.approx(busy, rel=1e-10)
-        assert found.others == pytest.approx(others, rel=1e-9, abs=1e-12)
+        after = found.total(found.after) / found.total(ones)
+        assert after == pytest.approx(others, rel=1e-9, abs=1e-12)
 
     def test_a_star_is_the_lock_that_refuses(self):
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
         edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
-        found, known = loss_network(*both), queueing.refusing_unequal(rates, times)
+        ones = dict.fromkeys(edges, 1.0)
+        found, known = loss_network(*both, ones), exchanges.refusing_unequal(rates, times)
         assert found is not None
-        assert found.rate == pytest.approx(known.update_rate, rel=1e-13)
+        assert found.total(ones) == pytest.approx(known.update_rate, rel=1e-13)
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
-        assert found.others == 0
+        assert found.total(found.after) == 0
 
     def test_too_many_matchings_are_not_summed(self):
-        many = Complete().edges(30)
-        assert loss_network(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
-        long = Ring().edges(40)
-        found = loss_network(dict.fromkeys(long, 1.0), dict.fromkeys(long, 1.0))
+        many = dict.fromkeys(Complete().edges(30), 1.0)
+        assert loss_network(many, many, many) is None
+        long = dict.fromkeys(Ring().edges(40), 1.0)
+        found = loss_network(long, long, long)
         assert found is not None
-        assert found.rate / 40 == pytest.approx((1 - 5**-0.5) / 2, rel=1e-9)  # dimers, no end
+        assert found.total(long) / 40 == pytest.approx(
+            (1 - 5**-0.5) / 2, rel=1e-9
+        )  # dimers, no end
 
 
-def predicted(graph: GossipGraph, n_owners: int = 6, **parts) -> dict[str, float | str]:
-    protocol = Gossip(graph=graph, clock=parts.pop("ticks", PoissonClock(rate=2.0)))
+def meetings(graph: GossipGraph, n_owners: int = 6, **parts) -> dict[str, float]:
+    protocol = Gossip(graph=graph, clock=PoissonClock(rate=2.0))
     fields = {"answers_allowed": (100,) * n_owners, "updates": 100, "answers_per_update": None}
-    found = predict(Network(**{**fields, "protocol": protocol, **parts}))
-    return {each.quantity: each.reason if each.value is None else each.value for each in found}
+    return figures(Network(**{**fields, "protocol": protocol, **parts}))
 
 
-class TestPredictions:
+class TestFigures:
     @pytest.mark.parametrize(
         ("graph", "n_edges"), [(StarGraph(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
     )
     def test_without_duration_every_wake_up_is_an_update(self, graph, n_edges):
         n_owners = 4 if graph == PATH else 6
-        found = predicted(graph, n_owners)
+        found = meetings(graph, n_owners)
         assert found["throughput"] == pytest.approx(2.0 * n_edges, rel=1e-13)
         assert (found["utilisation"], found["mean_staleness"]) == (0, 0)
-        thinned = predicted(graph, n_owners, availability=Bernoulli(probability=0.5))
+        thinned = meetings(graph, n_owners, availability=Bernoulli(probability=0.5))
         both = 0.5 if graph.learner else 0.25
         assert thinned["throughput"] == pytest.approx(2.0 * n_edges * both, rel=1e-13)
 
@@ -202,26 +204,11 @@ class TestPredictions:
     )
     def test_a_meeting_takes_as_long_as_the_slower(self, laws, time):
         """Two owners, who are free again after a meeting and wait for the next wake-up."""
-        found = predicted(Ring(), 2, compute=laws)
+        found = meetings(Ring(), 2, compute=laws)
         assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
 
-    @pytest.mark.parametrize(
-        ("parts", "words"),
-        [
-            ({"ticks": GammaClock(rate=1.0, cv=0.5)}, "clocks are gamma"),
-            ({"compute": Gamma(mean=0.1, cv=0.5)}, "the slower of two gamma times"),
-            ({"answers_allowed": (5,) * 6}, "a budget of 5 answers may be spent"),
-            ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
-        ],
-    )
-    def test_what_is_not_known_is_said(self, parts, words):
-        found = predicted(Ring(), **parts)
-        assert all(
-            words in str(found[name]) for name in ("throughput", "utilisation", "mean_staleness")
-        )
-
     def test_a_star_may_take_any_law(self):
-        found = predicted(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
+        found = meetings(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
         assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
         assert found["mean_staleness"] == 0
 

@@ -31,7 +31,7 @@ class TableError(Exception):
 def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, int]:
     """Return features (n, p), targets (n,), and how many records are void: those are all 0."""
     held_out, columns = set(owner["held_out"]), data["columns"]
-    rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in held_out]
+    rows = [row for place, row in enumerate(texts(path, owner, data)) if place not in held_out]
     if len(rows) != owner["records"]:
         raise TableError(f"the table has {len(rows)} records, the plan {owner['records']}")
     x = np.array([[v for name in columns for v in _coded(row, name, data)] for row in rows], float)
@@ -56,7 +56,7 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, in
     return x, y, int(void.sum())
 
 
-def _rows(path: str, owner: dict, data: dict) -> list[dict]:
+def texts(path: str, owner: dict, data: dict) -> list[dict]:
     """Return the owner's rows in order, as texts by column."""
     count = owner["records"] + len(owner["held_out"])
     if path == str(PUBLIC):  # which are fewer: they are taken over and over

@@ -1,1 +1,0 @@
-"""Pictures of what others have published, beside runs."""

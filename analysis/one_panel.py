@@ -1,0 +1,56 @@
+"""Marks that pictures of studies share, and a picture of one panel.
+
+A name stands beside its mark, and not in a legend.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from asyncdp_sim.core.arrays import Columns
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, legible
+from asyncdp_sim.results import Result
+from asyncdp_sim.sentences.label import Label
+
+DOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5, "color": BLUE}
+TRUTH: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "color": THEORY}
+MEASURED = Layer("line", name="measured, ± 2 standard errors", look=DOTS | {"color": GRAY})
+PREDICTED = Layer("line", name="predicted", look={"color": GRAY})
+"""The keys of what is measured in any colour, and predicted."""
+PUBLIC = Label("No private record is used.", True, 0.0, 0.0, True, False)
+_OFF: dict[str, dict[str, Any]] = {
+    "above": {"xytext": (2, 4), "va": "bottom"},
+    "below": {"xytext": (2, -4), "va": "top"},
+    "right": {"xytext": (5, 0)},
+    "left": {"xytext": (-5, 0), "ha": "right"},
+    "inside": {"xytext": (-3, -4), "ha": "right", "va": "top"},
+    "over": {"xytext": (0, 7), "ha": "center", "va": "bottom"},
+}
+
+
+def written(
+    x: float,
+    y: float,
+    text: str,
+    where: Literal["above", "below", "right", "left", "over", "inside"] = "above",
+    color: str = THEORY,
+) -> Layer:
+    """Return a name beside a place, in the colour of what it names."""
+    return Layer("note", x, y, name=text, look={"color": legible(color)} | _OFF[where])
+
+
+def one_panel(
+    name: str,
+    title: str,
+    marks: Sequence[Layer],
+    sides: tuple[Side, Side],
+    caption: str,
+    table: Columns,
+    shown: Sequence[Result] | Label = PUBLIC,
+    height: float = 3.2,
+) -> Picture:
+    """Return a picture of one panel, so many inches high, with the label of what was run."""
+    said = Declaration([Panel(marks, *sides)], (6.5, height), title)
+    of = shown if isinstance(shown, Label) else label(shown)
+    return Picture(name, said, table, caption, of)

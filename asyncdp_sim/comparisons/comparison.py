@@ -1,0 +1,596 @@
+"""Results side by side: what differs in their scenarios, and by how much in their figures."""
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.comparisons.differences import OtherSetting, changed
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.files import is_file
+from asyncdp_sim.core.units import in_unit, to_units, unit_of
+from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
+from asyncdp_sim.measures import Ratio
+from asyncdp_sim.measures.scores import SCORES, Score
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import jsonable
+from asyncdp_sim.sentences.label import (
+    epsilons,
+    is_at_least,
+    is_epsilon_shown,
+    label,
+    n_replicates,
+    stated_delta,
+    stream,
+    true_epsilon,
+)
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The second sample's mean less the first's.
+
+    Attributes
+    ----------
+    mean : float or None
+        None where a value is absent or infinite, so that there is no mean.
+    low, high : float or None
+        Ends of the 95 % interval; None where there is none.
+    less, more : int or None
+        Pairs in which the second value is the smaller, or the larger; None without pairs.
+    pairs : int or None
+        All pairs in which both values are known.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    less: int | None = None
+    more: int | None = None
+    pairs: int | None = None
+
+
+def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
+    """Return the contrast of two samples.
+
+    In pairs, with differences d of R of them, d̄ ± t_{R−1} sd(d)/√R, Student's t. Of independent
+    samples, with s² = sd²/R of each, ȳ − x̄ ± t_ν √(s₁² + s₂²), where Welch's
+    ν = (s₁² + s₂²)²/(s₁⁴/(R₁ − 1) + s₂⁴/(R₂ − 1)). No interval where there is one value.
+
+    Parameters
+    ----------
+    first, second : array (R₁,), (R₂,)
+        At least one value each; NaN where one is absent.
+    in_pairs : bool
+        Whether values belong together, place by place: R₁ = R₂.
+    """
+    return _paired(first, second) if in_pairs else _unpaired(first, second)
+
+
+def _paired(first: Array, second: Array) -> Contrast:
+    counts = pairs(first, second)
+    if not _finite(first, second):
+        return Contrast(None, None, None, **counts)
+    differences = second - first
+    error = float(differences.std(ddof=1)) / len(first) ** 0.5 if len(first) > 1 else None
+    return Contrast(*_ends(float(differences.mean()), error, len(first) - 1), **counts)
+
+
+def pairs(first: Array, second: Array) -> dict[str, int]:
+    """Return in how many pairs the second value is less, and more, and in how many both are known.
+
+    By the names of a contrast's attributes.
+    """
+    complete = ~(np.isnan(first) | np.isnan(second))
+    return {
+        "less": int(np.count_nonzero(second[complete] < first[complete])),
+        "more": int(np.count_nonzero(second[complete] > first[complete])),
+        "pairs": int(np.count_nonzero(complete)),
+    }
+
+
+def _unpaired(first: Array, second: Array) -> Contrast:
+    if not _finite(first, second):
+        return Contrast(None, None, None)
+    mean = float(second.mean() - first.mean())
+    if min(len(first), len(second)) == 1:
+        return Contrast(mean, None, None)
+    squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
+    total = sum(squares)
+    if total == 0:
+        return Contrast(mean, mean, mean)
+    parts = (s**2 / (len(sample) - 1) for s, sample in zip(squares, (first, second), strict=True))
+    return Contrast(*_ends(mean, total**0.5, total**2 / sum(parts)))
+
+
+def _finite(first: Array, second: Array) -> bool:
+    return bool(np.isfinite(first).all() and np.isfinite(second).all())
+
+
+def _ends(
+    mean: float, error: float | None, freedom: float
+) -> tuple[float, float | None, float | None]:
+    from scipy.special import stdtrit
+
+    if error is None:
+        return mean, None, None
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A figure that every replicate of a result has.
+
+    Attributes
+    ----------
+    name : str
+        In tables and JSON.
+    words : str
+        On the screen, with the unit where the words do not say it.
+    unit : str
+        In tables and JSON; empty of a pure number.
+    of : callable
+        From a result to its values, (R,), NaN where one is absent, or to a ratio of sums over
+        replicates; None where it has none.
+    more_is_better : bool
+        Whether the larger of two values wins, not the smaller.
+    """
+
+    name: str
+    words: str
+    unit: str
+    of: Callable[[Result], Array | Ratio | None]
+    more_is_better: bool = False
+
+
+def quantities(first: Result, second: Result) -> Iterator[Quantity]:
+    """Yield what two results are compared by; errors are in the target's own unit, if it has one.
+
+    Parameters
+    ----------
+    first, second : Result
+        Of different units, errors have none that both know.
+    """
+    yield Quantity("psi_final", "ψ at the end", "", _psi)
+    units = {result.manifest.get("target_unit") for result in (first, second)}
+    unit = units.pop() if len(units) == 1 else None
+    yield from (_of_score(score, unit or "") for score in SCORES)
+    named = unit_of(result.manifest["scenario"] for result in (first, second))
+    for quantity in _OF_NETWORKS:
+        yield replace(
+            quantity, words=in_unit(quantity.words, named), unit=in_unit(quantity.unit, named)
+        )
+
+
+def _of_score(score: Score, unit: str) -> Quantity:
+    column, own = f"held_out_{score.name}", unit if score.in_units else ""
+    return Quantity(
+        column,
+        f"held-out {score.words}" + (f" ({own})" if own else ""),
+        own,
+        lambda result: _last(result, column),
+        score.more_is_better,
+    )
+
+
+def _last(result: Result, column: str) -> Array | None:
+    """Return a column of the curve at the last update; None where the curve has none."""
+    if column not in result.names("curve"):
+        return None
+    return np.asarray(result.last(column)[0], dtype=float)
+
+
+def _psi(result: Result) -> Array:
+    """Return ψ of the last models; what has overflowed is infinite."""
+    (psi,) = result.last("relative_fitness")
+    return np.where(np.isnan(psi), np.inf, psi)
+
+
+def _time_to_end(result: Result) -> Array:
+    """Return when update T came, NaN where it did not."""
+    k, time = result.last("k", "time")
+    return np.where(k == result.updates, time, np.nan)
+
+
+def _throughput(result: Result) -> Ratio | None:
+    """Return the updates per time unit; None of an older result of which no end is known."""
+    k, time = result.last("k", "time")
+    ends = result.manifest.get("end_ticks")
+    if ends is not None:
+        return Ratio(k.astype(float), np.asarray(to_units(np.array(ends, dtype=np.int64))))
+    return Ratio(k.astype(float), time) if (k == result.updates).all() else None
+
+
+def _staleness(result: Result) -> Ratio | None:
+    """Return the mean staleness of answers used; None where the updates were not kept."""
+    if not result.has("updates"):
+        return None
+    replicate, stale = result.columns("updates", "replicate", "staleness")
+    groups = [stale[replicate == r] for r in result.replicates]
+    return Ratio(*np.array([(group.sum(), len(group)) for group in groups], dtype=float).T)
+
+
+def _share(part: str, whole: str) -> Callable[[Result], Ratio]:
+    """Return what divides the sums over owners of two columns of ``owners``."""
+
+    def share(result: Result) -> Ratio:
+        return Ratio(*(result.of_owners(n).sum(axis=1).astype(float) for n in (part, whole)))
+
+    return share
+
+
+def _answers(result: Result) -> Array:
+    return np.asarray(result.of_owners("answers_released").sum(axis=1), dtype=float)
+
+
+def _spent(result: Result) -> Array | None:
+    """Return the largest ε that an owner has spent; None where nothing is hidden."""
+    spent = np.asarray(result.of_owners("epsilon_spent"), dtype=float)
+    return None if np.isnan(spent).any() else spent.max(axis=1)
+
+
+_OF_NETWORKS = (
+    Quantity("time_to_end", "time to update T (units)", "units", _time_to_end),
+    Quantity(
+        "throughput", "updates per unit", "updates per unit", _throughput, more_is_better=True
+    ),
+    Quantity("mean_staleness", "mean staleness", "updates", _staleness),
+    Quantity("answers_released", "answers released", "", _answers),
+    Quantity("refused", "refused share of attempts", "share", _share("refused", "attempts")),
+    Quantity("collided", "collided, of answers", "share", _share("collided", "answers_released")),
+    Quantity("lost", "lost, of answers", "share", _share("lost", "answers_released")),
+    Quantity("epsilon_spent", "largest ε spent", "", _spent),
+)
+"""What does not depend on what is learned; fewer answers are better for privacy, all else equal.
+
+A figure that has the name of a summary's is that one. Shares are of all attempts and released
+answers, also of those without an end.
+"""
+
+
+def together(first: Result, second: Result) -> str:
+    """Return in words the joint cost of publishing two results, in addition to their labels."""
+    if not same_records(first, second):
+        return "the two results read different records, as far as their manifests say"
+    pair = (first.manifest, second.manifest)
+    costs = [true_epsilon(manifest) for manifest in pair]
+    if not all(map(is_epsilon_shown, pair)):
+        return "the same records: what both cost together is not shown, as for one of them alone"
+    if not all(map(isfinite, costs)):
+        return "the same records: no finite ε holds for both together, as for one of them alone"
+    costs_text = " + ".join(map(number, costs))
+    counts = [n_replicates(manifest) for manifest in pair]
+    least = "at least" if any(map(is_at_least, pair)) else "at most"
+    cost = f"{least} ε = {costs_text} = {number(sum(costs))} for a replicate of each"
+    if max(counts) > 1:
+        total = sum(count * value for count, value in zip(counts, costs, strict=True))
+        cost += f", {number(total)} for all"
+    if any((stated_delta(manifest) or 0) > 0 for manifest in pair):
+        cost += "; every δ adds up likewise"
+    if stream(pair[0]) == stream(pair[1]) and all(
+        min(epsilons(manifest)) < inf for manifest in pair
+    ):
+        return (
+            "do not publish both, because they reuse the same noise on the same records (one "
+            f"seed); with independent noise both would cost the sum, {cost}"
+        )
+    return f"both results read the same records; publishing both costs the sum, {cost}"
+
+
+def same_records(first: Result, second: Result) -> bool:
+    """Return whether two results read the same table, or records drawn from the same seed.
+
+    Owners who are left out, and columns or rows, may differ: some records are the same.
+    """
+    ours, theirs = first.scenario["data"], second.scenario["data"]
+    if "sha256" in ours or "sha256" in theirs:
+        return bool(ours.get("sha256") == theirs.get("sha256"))
+    return bool(ours == theirs and first.manifest["seed"] == second.manifest["seed"])
+
+
+@dataclass(frozen=True)
+class ComparedFigure:
+    """One figure of both results.
+
+    Attributes
+    ----------
+    quantity : Quantity
+    first, second : float
+        Means over the replicates compared, or ratios of sums over them; infinite or NaN where a
+        replicate's value is.
+    contrast : Contrast
+        The second less the first.
+    """
+
+    quantity: Quantity
+    first: float
+    second: float
+    contrast: Contrast
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is 0 in every replicate of both, so that the screen can do without it."""
+        contrast = self.contrast
+        return self.first == self.second == contrast.low == contrast.high == 0
+
+    @property
+    def wins(self) -> int | None:
+        """Replicates in which the second result is the better; None without pairs."""
+        return self.contrast.more if self.quantity.more_is_better else self.contrast.less
+
+
+@dataclass(frozen=True)
+class Against:
+    """A result compared with the first one.
+
+    Attributes
+    ----------
+    result : Result
+    name : str
+        Printed name of the result.
+    common : tuple of int
+        The replicates that both have of one seed; empty where replicates are not paired.
+    pairing : str
+        Why they are paired or not, in words, and which interval that gives.
+    rows : tuple of ComparedFigure
+        Figures that both have.
+    settings : tuple of OtherSetting
+        Fields of the scenario that differ.
+    together : str
+        What publishing both costs.
+    """
+
+    result: Result
+    name: str
+    common: tuple[int, ...]
+    pairing: str
+    rows: tuple[ComparedFigure, ...]
+    settings: tuple[OtherSetting, ...]
+    together: str
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether differences are taken within replicates."""
+        return len(self.common) > 0
+
+
+def against(first: Result, second: Result, name: str) -> Against:
+    """Compare a result with the first one; replicates of one seed are pairs."""
+    common = _common(first, second)
+    rows = (_row(quantity, first, second, common) for quantity in quantities(first, second))
+    return Against(
+        second,
+        name,
+        common,
+        _pairing(first, second, common),
+        tuple(row for row in rows if row is not None),
+        tuple(changed(first.scenario, second.scenario)),
+        together(first, second),
+    )
+
+
+def _common(first: Result, second: Result) -> tuple[int, ...]:
+    if first.manifest["seed"] != second.manifest["seed"]:
+        return ()
+    theirs = set(second.replicates)
+    return tuple(number for number in first.replicates if number in theirs)
+
+
+def _pairing(first: Result, second: Result, common: tuple[int, ...]) -> str:
+    """Return which replicates are compared, and the kind of interval, in words."""
+    seeds = [result.manifest["seed"] for result in (first, second)]
+    if len(common) == 0:
+        why = f"seeds {seeds[0]} and {seeds[1]}" if seeds[0] != seeds[1] else "other replicates"
+        return f"not paired ({why}): 95 % intervals by Welch's t, separate for each figure"
+    left = len(set(first.replicates) ^ set(second.replicates))
+    more = f", {left} of one result alone left out" if left > 0 else ""
+    which = f"replicate{'s' * (len(common) > 1)} {ranges(common)} of seed {seeds[0]}{more}"
+    if len(common) == 1:
+        return f"paired by replicate ({which}): one pair has no interval"
+    return f"paired by replicate ({which}): 95 % intervals by Student's t, separate for each figure"
+
+
+def _row(
+    quantity: Quantity, first: Result, second: Result, common: tuple[int, ...]
+) -> ComparedFigure | None:
+    """Return a figure of both results; None where one of them lacks it, or no value is known."""
+    ours, theirs = quantity.of(first), quantity.of(second)
+    if ours is None or theirs is None:
+        return None
+    (ours, mine), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
+    if np.isnan(ours).all() or np.isnan(theirs).all():
+        return None
+    difference = contrast(ours, theirs, in_pairs=len(common) > 0)
+    if len(common) > 0:
+        difference = replace(difference, **pairs(mine, other))
+    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), difference)
+
+
+def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return what has a figure for its mean, and the figure of each of these replicates.
+
+    Of all of the result, where these are none.
+    """
+    place = {number: index for index, number in enumerate(result.replicates)}
+    values = [place[number] for number in common or result.replicates]
+    if isinstance(found, Ratio):
+        ratio = Ratio(found.part[values], found.whole[values])
+        return ratio.linear(), ratio.by_replicate()
+    return found[values], found[values]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results compared with the first of them.
+
+    Attributes
+    ----------
+    first : Result
+    name : str
+        Of the first result.
+    others : tuple of Against
+        At least one.
+    """
+
+    first: Result
+    name: str
+    others: tuple[Against, ...]
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """All results by name, the first one first."""
+        return {self.name: self.first} | {pair.name: pair.result for pair in self.others}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The privacy label of each result, by name."""
+        return {name: label([result.manifest]).text for name, result in self.results.items()}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every figure of every comparison as a row of a table."""
+        return [
+            {"result": pair.name, "against": self.name, "paired": pair.is_paired, **_cells(row)}
+            for pair in self.others
+            for row in pair.rows
+        ]
+
+    def content(self) -> dict[str, Any]:
+        """Return all of it as ``asyncdp compare --json`` prints it: infinities are texts."""
+        content = {
+            "schema": 1,
+            "first": self.name,
+            "comparisons": [
+                {
+                    "second": pair.name,
+                    "paired": pair.is_paired,
+                    "pairing": pair.pairing,
+                    "replicates": list(pair.common),
+                    "figures": [_cells(row) for row in pair.rows],
+                    "scenario": [vars(setting) for setting in pair.settings],
+                    "together": pair.together,
+                }
+                for pair in self.others
+            ],
+            "labels": self.labels,
+        }
+        return dict(jsonable(content))
+
+    def lines(self) -> list[str]:
+        """Return all of it for the screen."""
+        lines = [line for pair in self.others for line in [*self._against(pair), ""]]
+        return lines + _wrapped(*(f"{name}: {text}" for name, text in self.labels.items()))
+
+    def figures(self, each: Against) -> list[list[str]]:
+        """Return the figures of one comparison as a table of texts, its header first."""
+        won = ["better in"] if each.is_paired else []
+        header = ["", self.name, each.name, "difference", "95 % interval", *won]
+        return [header, *(_spoken(row) for row in each.rows if not row.is_nothing)]
+
+    def _against(self, each: Against) -> list[str]:
+        settings = [["field", self.name, each.name], *(s.describe() for s in each.settings)]
+        alike = ["the scenarios do not differ"]
+        return [
+            *_wrapped(f"{each.name} against {self.name}, {each.pairing}"),
+            "",
+            *aligned(self.figures(each)),
+            "",
+            *(aligned(settings) if len(each.settings) > 0 else alike),
+            "",
+            *_wrapped(f"publishing both: {each.together}"),
+        ]
+
+
+def _cells(row: ComparedFigure) -> dict[str, Any]:
+    quantity, contrast = row.quantity, row.contrast
+    return {
+        "figure": quantity.name,
+        "unit": quantity.unit,
+        "first": row.first,
+        "second": row.second,
+        "difference": contrast.mean,
+        "low": contrast.low,
+        "high": contrast.high,
+        "better": "more" if quantity.more_is_better else "less",
+        "wins": row.wins,
+        "less": contrast.less,
+        "more": contrast.more,
+        "pairs": contrast.pairs,
+    }
+
+
+def _spoken(row: ComparedFigure) -> list[str]:
+    quantity, contrast = row.quantity, row.contrast
+    ends = "–" if contrast.low is None else f"{figure(contrast.low)} … {figure(contrast.high)}"
+    won = [] if row.wins is None else [_won(row.wins, contrast)]
+    return [
+        quantity.words,
+        figure(row.first),
+        figure(row.second),
+        figure(contrast.mean),
+        ends,
+        *won,
+    ]
+
+
+def _won(wins: int, found: Contrast) -> str:
+    alike = found.less == found.more == 0
+    return f"equal in {found.pairs}" if alike else f"{wins} of {found.pairs}"
+
+
+def _wrapped(*said: str) -> list[str]:
+    return [line for paragraph in said for line in textwrap.wrap(paragraph, screen_width())]
+
+
+def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> Comparison:
+    """Compare results with the first of them.
+
+    Results of one seed have their random numbers in common: replicate by replicate the same clocks
+    tick and the same noise is drawn, as far as the scenarios let them. Their differences are taken
+    within replicates, which leaves out of the interval all that both have in common.
+
+    Parameters
+    ----------
+    directories : sequence of Path
+        Of results, two or more; the cells of a sweep are results.
+    names : sequence of str, optional
+        What they are called, one each; as their directories by default.
+
+    Raises
+    ------
+    ResultError
+        If there are fewer than two, or one is named twice, is a sweep, or no result.
+    """
+    if len(directories) < 2:
+        count = f"{len(directories)} result{'s' * (len(directories) != 1)}"
+        raise ResultError([Fault("DIR", count, "allowed are two or more")])
+    places = [directory.resolve() for directory in directories]
+    for place, directory in zip(places, directories, strict=True):
+        if places.count(place) > 1:
+            count, remedy = "the same result twice", "allowed is each once"
+            raise ResultError([Fault("DIR", count, remedy)], str(directory))
+    first, *rest_opened = map(_opened, directories)
+    named, *rest = _names(directories) if names is None else names
+    compared = (against(first, other, name) for other, name in zip(rest_opened, rest, strict=True))
+    return Comparison(first, named, tuple(compared))
+
+
+def _opened(directory: Path) -> Result:
+    """Open a result; a sweep is refused by name, for it is many."""
+    if is_file(directory / "cells.parquet"):
+        remedy = f"allowed is a result, such as a cell of it: {directory / 'cell-0000'}"
+        raise ResultError([Fault("", "a sweep", remedy)], str(directory))
+    return Result.read(directory)
+
+
+def _names(directories: Sequence[Path]) -> list[str]:
+    """Return the directories' own names where these tell them apart, else their paths."""
+    short = [directory.resolve().name for directory in directories]
+    return short if len(set(short)) == len(short) else list(map(str, directories))
