@@ -328,7 +328,7 @@ class Check:
     def _event(self) -> str:
         event, finding = self.finding.event, self.finding
         if finding.epsilon == 0:
-            return f"no test separates the {self.runs} runs on each side"
+            return f"no test separates the {self.runs:,} runs on each side"
         side = "≥" if event.above else "≤"
         return (
             f"the test '{event.score} {side} {number(event.threshold)}' is right in "

@@ -144,15 +144,21 @@ def result_lines(directory: Path, *, details: bool = True) -> list[str]:
         return _sweep(directory, manifest)
     rows = figures(manifest)
     width = max(len(name) for name, _ in rows)
-    kept = (row for row in rows if details or not _is_detail(*row))
+    asked = manifest["scenario"]["run"]["updates"]
+    kept = (row for row in rows if details or not _is_detail(*row, asked))
     return [f"{name:<{width}}  {value}" for name, value in kept]
 
 
-def _is_detail(name: str, value: str) -> bool:
-    """Return whether no decision needs a row of a result."""
+def _is_detail(name: str, value: str, asked: int) -> bool:
+    """Return whether no decision needs a row of a result, of which so many updates were asked."""
     network = [NAMES[key][0] for key in ("throughput", "p_repeat", *_WHERE_THERE_IS_ANY)]
     further = ("replicates", "gains are of", "weighted by n_i")
-    return name in (*network, *further) or (name, value) == ("timing", "accounted")
+    as_asked = (("timing", "accounted"), ("updates", _updates(asked)))
+    return name in (*network, *further) or (name, value) in as_asked
+
+
+def _updates(count: float) -> str:
+    return f"{figure(count)} per replicate"
 
 
 def notes(directory: Path) -> list[str]:
@@ -229,7 +235,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         *rounds,
         ("budget spent", _spent(summary)),
-        ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
+        ("updates", _updates(summary["updates"] / len(manifest["replicates"]))),
         ("replicates", str(len(manifest["replicates"]))),
         *_label(manifest),
         *(

@@ -37,12 +37,14 @@ def test_what_no_decision_needs_is_printed_with_details_alone(command, here):
     (here / "s.toml").write_text(SMALL)
     brief = command.done("run", "s.toml", "--out", "brief")
     whole = command.done("run", "s.toml", "--out", "whole", "--details")
-    for name in ("replicates  ", "timing  ", "P(same owner twice)", "throughput  "):
+    for name in ("replicates  ", "timing  ", "P(same owner twice)", "throughput  ", "updates  "):
         assert f"\n{name}" in whole.out
         assert f"\n{name}" not in brief.out
     for name in ("ψ at the end  ", "private  ", "budget spent  "):
         assert name in whole.out
         assert name in brief.out
+    until = ("--set", "run.until=2.0")
+    assert "\nupdates  " in command.done("run", "s.toml", "--out", "until", *until).out
     assert "--details prints 1 further note" in brief.err
     checked = [command.done("check", "s.toml", *more).out for more in ((), ("--details",))]
     assert "offered load: " not in checked[0]

@@ -99,7 +99,7 @@ def test_an_owner_adapts_the_model_by_a_command_and_reads_its_errors(scenario, t
     assert written["errors"]["adapted model"] < written["errors"]["guessing"]
     assert (written["owner"], written["release"], written["predicts"]) == ("north", False, "rate")
     assert list(written["coefficients"]) == ["income", "purpose", "debt"]
-    assert note.endswith("are for north alone: no ε covers them.")
+    assert note.endswith("and errors are for north alone: no ε covers them.")
 
 
 def test_without_held_out_rows_folds_judge_and_a_margin_gets_probabilities(scenario, tmp_path):

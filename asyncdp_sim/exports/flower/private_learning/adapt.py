@@ -227,9 +227,7 @@ def main(name: str, path: str, server_model: str, file: str) -> None:
     score = "absolute error" if numbers else "log loss"
     lines = [f"mean {score} on {scores.shape[1]} {where}:"]
     lines += [f"  {model:13}  {error:.3g}" for model, error in means.items()]
-    lines.append(
-        f"λ = {strength:g}. {file} and these errors are for {name} alone: no ε covers them."
-    )
+    lines.append(f"λ = {strength:g}. {file} and errors are for {name} alone: no ε covers them.")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
