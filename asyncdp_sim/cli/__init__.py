@@ -246,7 +246,8 @@ def _ended() -> int | None:
         machine = gave_way(error)
         if machine is None:
             raise
-        keeps = sys.argv[1:2] in (["run"], ["sweep"])  # others have nothing to continue from
+        command = next((word for word in sys.argv[1:] if word in COMMANDS), "")
+        keeps = command in ("run", "sweep")  # others have nothing to continue from
         return _said([f"asyncdp: {machine if keeps else machine.brief}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
 

@@ -101,8 +101,8 @@ class TableLook:
         Whether all rows were looked at.
     seen : DataFrame
         The rows that were looked at.
-    sums : tuple of (str, int)
-        Rows that may be sums or notes: a text that stands there, and the place in the file.
+    sums : tuple of (str, str, int)
+        Rows that may be sums or notes: a text that stands there, the file, and the place in it.
     """
 
     path: str
@@ -120,7 +120,7 @@ class TableLook:
     public_seed: int | None
     private: bool
     seen: "pd.DataFrame"
-    sums: tuple[tuple[str, int], ...] = ()
+    sums: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def basis(self) -> str:
@@ -218,16 +218,18 @@ class TableLook:
             )
 
     def _sums(self) -> Iterator[str]:
-        """Yield which rows may be sums or notes, and the command that leaves them out."""
-        if len(self.sums) > 0:
-            rows = some_of([f"row {place + 1} ({text!r})" for text, place in self.sums], 3)
-            places = [place for _, place in self.sums]
-            yield f"rows that may be sums or notes, and no records: {rows}"
-            yield f"to leave them out: {self._rewritten(f't = t.drop({places})', 'rows')}"
+        """Yield which rows of a file may be sums or notes, and the command that leaves them out."""
+        for file in dict.fromkeys(file for _, file, _ in self.sums):
+            of_file = [(text, place) for text, name, place in self.sums if name == file]
+            rows = some_of([f"row {place + 1} ({text!r})" for text, place in of_file], 3)
+            where = "" if file == Path(self.path).name else f" of {file}"
+            yield f"rows that may be sums or notes, and no records: {rows}{where}"
+            dropped = f"t = t.drop({[place for _, place in of_file]})"
+            yield f"to leave them out: {self._rewritten(file, dropped, 'rows')}"
 
-    def _rewritten(self, change: str, name: str) -> str:
-        """Return the command that writes the table with a change."""
-        file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
+    def _rewritten(self, file: str, change: str, name: str) -> str:
+        """Return the command that writes a file of the table with a change."""
+        read = "parquet" if file.endswith(".parquet") else "csv"
         extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
         return (
             f'python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
@@ -268,7 +270,7 @@ class TableLook:
             examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
             merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
             yield f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}"
-            yield f"to merge them: {self._rewritten(merged, 'merged')}"
+            yield f"to merge them: {self._rewritten(Path(self.path).name, merged, 'merged')}"
 
 
 def likely(names: Sequence[str], words: str) -> str | None:
@@ -382,7 +384,7 @@ def look(
         public_seed=public_seed,
         private=private,
         seen=seen.reset_index(drop=True),
-        sums=tuple((text, places.place(row)[1]) for text, row in sums),
+        sums=tuple((text, *places.place(row)) for text, row in sums),
     )
 
 
@@ -404,17 +406,19 @@ def _listed(path: str, owner: str | None, form: FileForm) -> "pd.DataFrame | Non
 def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     """Return rows with a word for a sum, or with one cell alone, and that text; none if many."""
     texts = {name: [t for t in seen[name].dropna().unique() if isinstance(t, str)] for name in seen}
-    marked = np.zeros(len(seen), dtype=np.bool_)
+    marked, words = np.zeros(len(seen), dtype=np.bool_), set[str]()
     for name, cells in texts.items():
-        words = [text for text in cells if SUMS.fullmatch(text.strip(" :*")) is not None]
-        marked |= seen[name].isin(words).to_numpy()
+        of_column = [text for text in cells if SUMS.fullmatch(text.strip(" :*")) is not None]
+        marked |= seen[name].isin(of_column).to_numpy()
+        words.update(of_column)
     if len(seen.columns) > 3:
         marked |= seen.notna().sum(axis=1).to_numpy() == 1
     rows = np.flatnonzero(marked)
     if len(rows) > max(MOST_SUMS, len(seen) // 100):
         return []
-    first = [str(seen.iloc[row].dropna().iloc[0]) for row in rows]
-    return list(zip(first, seen.index[rows].tolist(), strict=True))
+    there = [seen.iloc[row].dropna().tolist() for row in rows]
+    said = [str(next((cell for cell in cells if cell in words), cells[0])) for cells in there]
+    return list(zip(said, seen.index[rows].tolist(), strict=True))
 
 
 def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:

@@ -145,3 +145,20 @@ def test_signs_of_a_gap_are_no_words_of_a_column():
     seen = column(cells)
     assert (seen.type, seen.encoding) == ("number", Number())
     assert "count as missing: '.A', '.B', …" in seen.suspicious[0]
+
+
+def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path):
+    """By its own text, whatever stands first in the row; no private record is dropped for it."""
+    rows = "".join(f"{'AB'[at % 2]},{20 + at},{1.5 * at}\n" for at in range(60))
+    (tmp_path / "own.csv").write_text("site,age,dose\n" + rows, encoding="utf-8")
+    (tmp_path / "pub.csv").write_text(f"site,age,dose\n{rows}A,Total,\n", encoding="utf-8")
+    found = look(
+        str(tmp_path / "own.csv"),
+        target="dose",
+        owner="site",
+        public_path=str(tmp_path / "pub.csv"),
+    )
+    said = [line for line in found.lines(details=True) if "sums or notes" in line or "drop" in line]
+    assert said[0].endswith("row 61 ('Total') of pub.csv")
+    assert "read_csv('pub.csv'" in said[1]
+    assert "t.drop([60])" in said[1]
