@@ -71,6 +71,23 @@ def test_it_is_not_stale(name, tmp_path):
         np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=column)
 
 
+def test_pages_name_the_part_of_the_drop_that_waves_cause():
+    columns = table((FOLDER / "fedawe-waves.csv").read_text(encoding="utf-8"))
+    psi = dict(
+        zip(zip(columns["kind"], columns["degree"], strict=True), columns["psi"], strict=True)
+    )
+    waves, steady = (
+        np.log(float(psi[kind, "0.5"]) / float(psi[kind, "0.1"]))
+        for kind in ("in waves", "without waves")
+    )
+    beyond = FOLDER.parent / "beyond"
+    assert f"*Refuted*: its cause. {steady / waves:.0%}".replace("%", " %") in (
+        beyond / "fedawe-waves.md"
+    ).read_text("utf-8")
+    assert round(waves / (waves - steady)) == 5
+    assert "waves cause a fifth of it" in (beyond / "README.md").read_text("utf-8")
+
+
 def test_the_break_even_picture_says_what_its_table_has():
     columns = table((FOLDER / f"{BANKS}.csv").read_text(encoding="utf-8"))
     rows = zip(columns["epsilon"], columns["fits_better"], strict=True)
