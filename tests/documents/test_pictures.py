@@ -1,6 +1,7 @@
 """Pictures of the docs: each has its table and its answer, is not stale, and is in plain words."""
 
 import csv
+import math
 import re
 
 import numpy as np
@@ -86,6 +87,16 @@ def test_pages_name_the_part_of_the_drop_that_waves_cause():
     ).read_text("utf-8")
     assert round(waves / (waves - steady)) == 5
     assert "waves cause a fifth of it" in (beyond / "README.md").read_text("utf-8")
+
+
+def test_frozen_counters_are_as_far_from_ns3_as_page_and_title_say():
+    columns = table((FOLDER / "ns3.csv").read_text(encoding="utf-8"))
+    rows = zip(columns["model"], columns["off"], strict=True)
+    most = max(abs(float(off)) for model, off in rows if model == "Wi-Fi: frozen")
+    said = f"{math.ceil(10 * most) / 10:g} %"
+    assert f"within {said} of ns-3's Wi-Fi" in title("ns3")
+    page = (FOLDER.parent / "ns3.md").read_text("utf-8")
+    assert f'| Wi-Fi, `counting = "frozen"` | 8 | up to {said} |' in page
 
 
 def test_the_break_even_picture_says_what_its_table_has():

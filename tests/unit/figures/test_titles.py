@@ -193,9 +193,11 @@ def test_views_and_ns3_are_told():
     said = "On a grid of 16, a node that receives sums learns 1.07 times as much of the mean owner "
     said += "as a curator's readers, an observer of every link 16 times"
     assert learned(np.array([1.07, 5.0, 16.0])) == said
-    most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.1, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
-    said = "Frozen counters are within 2 % of ns-3's Wi-Fi, a bottleneck within 4 % of its shared "
-    said += "link; Bianchi's slots are up to 87 % off, independent latencies 74 %"
+    most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.03, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
+    said = (
+        "Frozen counters are within 2.1 % of ns-3's Wi-Fi, a bottleneck within 3.9 % of its shared "
+    )
+    said += "link; Bianchi's slots are up to 86.7 % off, independent latencies 74.2 %"
     assert nearest_to_ns3(most) == said
     assert from_half(3.43, 2.87, 4.02) == "; from ε = 3.43 (2.87 to 4.02) on, of half of them"
     assert from_half(inf, inf, inf) == "; at no ε shown, of half of them"
