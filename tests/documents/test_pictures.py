@@ -99,6 +99,17 @@ def test_frozen_counters_are_as_far_from_ns3_as_page_and_title_say():
     assert f'| Wi-Fi, `counting = "frozen"` | 8 | up to {said} |' in page
 
 
+def test_the_gain_of_routing_has_the_errors_of_its_page():
+    """The table of the page has one standard error, the picture two."""
+    columns = table((FOLDER / "routing-accuracy.csv").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "beyond" / "routing-accuracy.md").read_text("utf-8")
+    for time, gain, error in np.array(list(columns.values())[:3], dtype=float).T:
+        if round(time, 9) in (1, 2, 12):
+            assert f"| {gain:.2f} ± {error / 2:.2f} |" in page
+    [spell] = re.findall(r"from (.+ units) alone", title("routing-accuracy"))
+    assert f"at least a tenth from {spell}, and about zero" in page
+
+
 def test_the_break_even_picture_says_what_its_table_has():
     columns = table((FOLDER / f"{BANKS}.csv").read_text(encoding="utf-8"))
     rows = zip(columns["epsilon"], columns["fits_better"], strict=True)

@@ -1,6 +1,7 @@
 """Each picture's title is its answer: a sentence that its own table bears out."""
 
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from analysis.studies.fairness import served
 from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
 from analysis.studies.where_it_ends import nearest
-from analysis.studies.whom_to_ask import cheapest
+from analysis.studies.whom_to_ask import FIGURE, cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.break_even import from_half
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
@@ -217,3 +218,16 @@ def test_verdicts_are_counted(verdicts, said):
 def test_negative_numbers_have_a_minus_sign_and_other_hyphens_stay():
     said = "θ* = -1.94 (-1.93), δ = 1e-06, 2026-11-29, ε-DP, n_i"
     assert lettered(said) == "θ* = −1.94 (−1.93), δ = 1e-06, 2026-11-29, ε-DP, nᵢ"
+
+
+def test_policies_that_never_reach_the_target_stand_at_the_top():
+    tasks, time = np.array([1.0, 10.0, 20.0]), np.array([8.0, 6.0, inf])
+    table = {"p": np.repeat("all alike", 3), "tasks": tasks, "time": time}
+    table |= {"time_low": time - 1, "time_high": np.array([9.0, inf, inf])}
+    line = SimpleNamespace(results=[SimpleNamespace(n_owners=10)])
+    [panel] = FIGURE.declared([line], [table]).panels
+    reached, never = (mark for mark in panel.marks if mark.kind == "line")
+    assert never.x.tolist() == [20]
+    assert never.y.tolist() == [18]  # twice the largest end, and the bar without one ends there
+    assert reached.high.tolist() == [9, 18]
+    assert "never reached" in [mark.name for mark in panel.marks]
