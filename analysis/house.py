@@ -33,8 +33,10 @@ MEANING = {
     "core": "ticks, random streams, errors",
 }
 """What a layer is for, by one of its rooms."""
-_WIDTH, _LEFT, _HEIGHT, _GAP = 4.6, 1.72, 0.3, 0.1
+_WIDTH, _LEFT, _HEIGHT, _GAP = 3.4, 0.15, 0.22, 0.22
 """Width of the house and of its left margin, height of a room, space between layers, in inches."""
+_LETTERS = 7.0
+"""Points, at the width of a phone's screen."""
 
 
 def layers(root: Path = ROOT) -> list[list[str]]:
@@ -60,11 +62,11 @@ def draw(floors: Sequence[Sequence[str]]) -> Figure:
         for level, floor in enumerate(floors):
             y = (level + 0.5) * (_HEIGHT + _GAP)
             [meaning] = [MEANING[room] for room in floor if room in MEANING]
-            axes.text(_LEFT, y, meaning, ha="right", va="center", fontsize=7, color="#444444")
-            letter = (_WIDTH - _LEFT - 0.05) / sum(len(room) + 4 for room in floor)
-            left = _LEFT + 0.05
+            left, above = _LEFT + 0.05, y + _HEIGHT / 2 + 0.03
+            axes.text(left, above, meaning, va="bottom", fontsize=_LETTERS, color="#444444")
+            letter = (_WIDTH - _LEFT - 0.05) / sum(len(room) + 3 for room in floor)
             for room in floor:
-                corner, step = (left, y - _HEIGHT / 2), letter * (len(room) + 4)
+                corner, step = (left, y - _HEIGHT / 2), letter * (len(room) + 3)
                 left += step
                 box = FancyBboxPatch(
                     corner, step - 0.05, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.05",
@@ -72,7 +74,7 @@ def draw(floors: Sequence[Sequence[str]]) -> Figure:
                 )  # fmt: skip
                 axes.add_patch(box)
                 middle = corner[0] + (step - 0.05) / 2
-                axes.text(middle, y, room, ha="center", va="center", fontsize=6.2)
+                axes.text(middle, y, room, ha="center", va="center", fontsize=_LETTERS)
         down = {"arrowstyle": "-|>", "color": "#44617b"}
         axes.annotate("", (0.06, 0.1), xytext=(0.06, height - 0.3), arrowprops=down)
         axes.text(0.02, height - 0.25, "imports go down, never up", va="bottom", fontsize=8)

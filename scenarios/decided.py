@@ -26,9 +26,10 @@ COLOURS = {
     "does worse": "#b2182b",
     "no material difference": "#2166ac",
 }
+DECIDED = tuple(COLOURS)[:2]
 MARKS = {"gains": "P", "does worse": "X", "no material difference": "s"}
-REACH = 50
-"""Largest gain and true gain of the picture, % of the own error."""
+REACH = -90, 65
+"""Least and largest gain and true gain of the picture, % of the own error."""
 
 
 def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
@@ -70,6 +71,12 @@ def _owners(answers: Sequence[Answer]) -> Iterator[str]:
             f"{_percent([x.decided for x in told])} | {told_something} | {_wrong(clear)} |"
         )
     yield "| *target of `--as` and `--private`* | | ≥ 93% | ≥ 85% | | ≥ 20% | ≥ 35% | ≤ 5% |"
+    clear = _clear(answers)
+    yield from ("", f"There are {too_large(clear)}:")
+    yield (
+        f"only large estimates are decided. {sum(x.covered for x in clear)} of the {len(clear)} "
+        "intervals of verdicts that are not undecided hold the true gain."
+    )
 
 
 def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
@@ -138,9 +145,9 @@ def picture(answers: Sequence[Answer]) -> Picture:
     marks = [
         *(Layer("line", name=verdict, look=_dot(verdict)) for verdict in COLOURS),
         Layer("span", low=-least, high=least, look={"color": "0.9", "zorder": 0}),
-        written(REACH, least, "not material", "inside"),
-        Layer("line", [-REACH, REACH], np.array([-REACH, REACH]), look=TRUTH),
-        written(0.4 * REACH, 0.35 * REACH, "gain = true gain", "right"),
+        written(REACH[1], least, "not material", "inside"),
+        Layer("line", REACH, np.array(REACH), look=TRUTH),
+        written(20, 15, "gain = true gain", "right"),
     ]
     for verdict in reversed(COLOURS):
         rows = [
@@ -149,14 +156,13 @@ def picture(answers: Sequence[Answer]) -> Picture:
         truth, gain, low, high, error = np.array(rows).reshape(-1, 5).T
         strokes = {"color": COLOURS[verdict], "linewidth": 0.9}
         across = np.stack([truth - error, truth + error], axis=1), np.stack([gain, gain], axis=1)
-        marks += [
-            Layer("strokes", truth, None, low, high, look=strokes),
-            Layer("segments", *across, look=strokes),
-            Layer("line", truth, gain, look=_dot(verdict)),
-        ]
-    sides = [Side(name, limits=(-REACH, REACH), grid=True) for name in (
+        marks.append(Layer("line", truth, gain, look=_dot(verdict)))
+        if verdict in DECIDED:
+            marks.append(Layer("strokes", truth, None, low, high, look=strokes))
+            marks.append(Layer("segments", *across, look=strokes))
+    sides = [Side(name, limits=REACH, grid=True) for name in (
         "true gain, % of own error", "gain that was stated, % of own error")]  # fmt: skip
-    caption = "Strokes: 95 % intervals of the stated and of the true gain."
+    caption = "Strokes: 95 % intervals of stated and true gains of the owners that are decided."
     table = {
         name: np.array([getattr(x, name) for x in clear])
         for name in (
@@ -181,7 +187,8 @@ def _dot(verdict: str) -> dict[str, Any]:
     return {
         "color": COLOURS[verdict],
         "marker": MARKS[verdict],
-        "markersize": 4.5,
+        "markersize": 4.5 if verdict in DECIDED else 2.5,
+        "alpha": 1.0 if verdict in DECIDED else 0.5,
         "linestyle": "none",
     }
 
@@ -196,9 +203,19 @@ def title(answers: Sequence[Answer]) -> str:
     told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
     decided = sum(x.decided for x in clear)
     return (
-        f"Of {len(told)} verdicts {len(told) - len(clear)} are undecided, {decided} are gains or "
-        f"losses and {len(clear) - decided} “no material difference”; certainly wrong: "
-        f"{_wrong(clear)}; {_percent([x.covered for x in told])} of intervals hold the true gain"
+        f"Of {len(told)} verdicts {len(told) - len(clear)} are undecided, {len(clear) - decided} "
+        f"“no material difference” and {too_large(clear)}; certainly wrong: {_wrong(clear)}; "
+        f"{sum(x.covered for x in clear)} of these {len(clear)} intervals, "
+        f"{_percent([x.covered for x in told])} of all, hold the true gain"
+    )
+
+
+def too_large(clear: Sequence[Answer]) -> str:
+    """Return how many gains and losses there are, and how much larger than the true ones."""
+    times = [abs(x.gain / x.truth) for x in clear if x.decided]
+    return (
+        f"{len(times)} gains or losses, {sum(each > 1 for each in times)} of which are stated too "
+        f"large ({min(times):.1f} to {max(times):.1f} times the true ones)"
     )
 
 

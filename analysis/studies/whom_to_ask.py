@@ -95,16 +95,19 @@ def _prices(line: Series) -> Columns:
 
 
 def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
-    """Say when a ψ is reached over m, a line for each p; bars that leave the frame have no end."""
+    """Say when a ψ is reached over m, a line for each p; at the top is what never reaches it."""
     usual, n_owners = rows[0], found[0].results[0].n_owners
     values = np.concatenate([ends(table, "time") for table in rows], axis=1)
-    top = 1.5 * float(values[np.isfinite(values)].max(initial=1.0))
+    never = 2 * float(values[np.isfinite(values)].max(initial=1.0))
     marks = list[Layer]()
     for place, (table, look) in enumerate(zip(rows, looks(len(rows), markersize=4.5), strict=True)):
         there = np.isfinite(table["time"])
-        at = table["tasks"][there] * ASIDE ** (place - (len(rows) - 1) / 2)
-        shown = np.minimum(ends(table, "time")[:, there], 2 * top)
-        marks.append(measured(at, shown, name=str(table["p"][0]), **look))
+        at = table["tasks"] * ASIDE ** (place - (len(rows) - 1) / 2)
+        shown = np.minimum(ends(table, "time"), never)
+        marks.append(measured(at[there], shown[:, there], name=str(table["p"][0]), **look))
+        marks.append(Layer("line", at[~there], shown[0, ~there], look=look | {"linestyle": ""}))
+    if np.isinf(values).any():
+        marks.append(written(max(usual["tasks"]), never, "never reached", "inside"))
     known = (usual["tasks"] == n_owners) & np.isfinite(usual["time"])
     for from_here in usual["time"][known]:  # one, or none
         low, high = (from_here * (1 - share) for share in SAVED[::-1])
@@ -115,7 +118,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
         Side(
             f"units of time until\nmean $\\psi$ is {TARGET:g}",
             log=True,
-            limits=(None, top),
+            limits=(None, 1.3 * never),
             grid=True,
         ),
     )
@@ -151,10 +154,10 @@ FIGURE = SweepFigure(
     lambda *_: (
         f"Time until mean ψ is {TARGET:g}, against the number of tasks under way, for each policy "
         "by which the learner chooses owners; error bars: 95 % intervals over replicates drawn "
-        "again; of one that leaves the frame some do not reach it. Policies that do not reach it "
-        "within the run have no mark. The published saving is drawn from the mean that it is over, "
-        "without its error; marks are moved sideways to tell them apart. Every owner spends the "
-        "same ε under each policy; its number of answers, and their noise, differ."
+        "again; of one that ends at the top some do not reach it. Policies that do not reach it "
+        "within the run stand at the top. The published saving is drawn from the mean that it is "
+        "over, without its error; marks are moved sideways to tell them apart. Every owner "
+        "spends the same ε under each policy; its number of answers, and their noise, differ."
     ),
 )  # fmt: skip
 STUDIES = {"whom-to-ask": FIGURE}

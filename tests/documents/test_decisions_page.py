@@ -3,9 +3,10 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from scenarios.decided import page, picture, title
+from scenarios.decided import REACH, page, picture, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,12 +24,14 @@ def test_the_title_of_the_picture_counts_what_it_shows():
     some = [
         answer("gains", 1.0, 0.5, 0.6),
         answer("gains", 1.0, 0.5, -0.1),
+        answer("does worse", -1.0, 0.5, -2.0),
         answer("undecided", 0.0, 3.0, 9.0),
         answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "Of 4 verdicts 1 are undecided, 2 are gains or losses and 1 “no material difference”; "
-        "certainly wrong: 1 of 3; 50% of intervals hold the true gain"
+        "Of 5 verdicts 1 are undecided, 1 “no material difference” and 3 gains or losses, 2 of "
+        "which are stated too large (0.5 to 10.0 times the true ones); certainly wrong: 1 of 4; "
+        "2 of these 4 intervals, 40% of all, hold the true gain"
     )
 
 
@@ -47,6 +50,13 @@ def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
     ends = [mark.x[0].tolist() for mark in drawn.said.panels[0].marks
             if mark.kind == "segments" and len(mark.x) > 0]  # fmt: skip
     assert sorted(ends[1]) == pytest.approx([4.04, 7.96])
+
+
+def test_no_interval_of_a_gain_or_loss_leaves_the_picture():
+    shown = [x for x in ANSWERS if x.decided and x.owner != "" and x.way != "public"]
+    ends = [(x.low, x.high, x.truth - 1.96 * x.error, x.truth + 1.96 * x.error) for x in shown]
+    shares = 100 * np.array(ends) / np.array([[x.own] for x in shown])
+    assert REACH[0] <= shares.min() < shares.max() <= REACH[1]
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():

@@ -1,6 +1,7 @@
 """Pictures of the docs: each has its table and its answer, is not stale, and is in plain words."""
 
 import csv
+import math
 import re
 
 import numpy as np
@@ -69,6 +70,44 @@ def test_it_is_not_stale(name, tmp_path):
             continue
         found = np.array([float(value or "nan") for value in new[column]])
         np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=column)
+
+
+def test_pages_name_the_part_of_the_drop_that_waves_cause():
+    columns = table((FOLDER / "fedawe-waves.csv").read_text(encoding="utf-8"))
+    psi = dict(
+        zip(zip(columns["kind"], columns["degree"], strict=True), columns["psi"], strict=True)
+    )
+    waves, steady = (
+        np.log(float(psi[kind, "0.5"]) / float(psi[kind, "0.1"]))
+        for kind in ("in waves", "without waves")
+    )
+    beyond = FOLDER.parent / "beyond"
+    assert f"*Refuted*: its cause. {steady / waves:.0%}".replace("%", " %") in (
+        beyond / "fedawe-waves.md"
+    ).read_text("utf-8")
+    assert round(waves / (waves - steady)) == 5
+    assert "waves cause a fifth of it" in (beyond / "README.md").read_text("utf-8")
+
+
+def test_frozen_counters_are_as_far_from_ns3_as_page_and_title_say():
+    columns = table((FOLDER / "ns3.csv").read_text(encoding="utf-8"))
+    rows = zip(columns["model"], columns["off"], strict=True)
+    most = max(abs(float(off)) for model, off in rows if model == "Wi-Fi: frozen")
+    said = f"{math.ceil(10 * most) / 10:g} %"
+    assert f"within {said} of ns-3's Wi-Fi" in title("ns3")
+    page = (FOLDER.parent / "ns3.md").read_text("utf-8")
+    assert f'| Wi-Fi, `counting = "frozen"` | 8 | up to {said} |' in page
+
+
+def test_the_gain_of_routing_has_the_errors_of_its_page():
+    """The table of the page has one standard error, the picture two."""
+    columns = table((FOLDER / "routing-accuracy.csv").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "beyond" / "routing-accuracy.md").read_text("utf-8")
+    for time, gain, error in np.array(list(columns.values())[:3], dtype=float).T:
+        if round(time, 9) in (1, 2, 12):
+            assert f"| {gain:.2f} ± {error / 2:.2f} |" in page
+    [spell] = re.findall(r"from (.+ units) alone", title("routing-accuracy"))
+    assert f"at least a tenth from {spell}, and about zero" in page
 
 
 def test_the_break_even_picture_says_what_its_table_has():

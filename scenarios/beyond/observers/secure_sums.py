@@ -36,7 +36,7 @@ from scenarios.papers.figure import read_figures
 PRESENT = "availability.probability"
 SINGLE = "every answer is received"
 LEAST = 0.001
-"""Share of sums opened that is drawn at least."""
+"""Smaller shares of sums opened are drawn here, at the edge."""
 DEADLINE = 0.6
 """Units after which a round ends, where some answers are late."""
 WATCHED = 8
@@ -262,21 +262,31 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             }
             for column, value in row.items():
                 table[column] = np.append(table.get(column, []), value)
-    drawn = table["opened"] >= LEAST
     marks = [
         Layer("level", y=1.0, look=TRUTH),
         written(LEAST, 1.0, "as single answers", "below"),
-        measured(table["opened"][drawn], ends(table, "ratio")[:, drawn], **DOTS),
+        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **DOTS),
     ]
     sides = (
-        Side("share of the sums that open", log=True, limits=(LEAST, 1.2), manner="share"),
-        Side("mean $\\psi$ over that of\nsingle answers", log=True, grid=True),
+        Side(
+            "share of the sums that open",
+            log=True,
+            limits=(LEAST, 1.2),
+            ticks=(LEAST, 0.01, 0.1, 1),
+            labels=("≤ 0.1 %", "1 %", "10 %", "100 %"),
+        ),
+        Side(
+            "mean $\\psi$ over that of\nsingle answers",
+            log=True,
+            ticks=(0.1, 0.3, 1, 3),
+            grid=True,
+        ),
     )
     caption = (
         "Mean ψ when no owner may answer any more, or after 400 units, over that of answers one by "
         "one at as much absence, with 95 % intervals. All owners spend ε = 1 against the learner, "
         "which receives every answer, or sums. A dot is a kind of sum and a share of absent "
-        f"owners; where fewer than {LEAST:.1%} of the sums open there is none."
+        "owners; where fewer sums open than the axis has, it stands at the edge."
     )
     results = [each.result for each in sweep.cells]
     title = where_they_open(table["opened"], ends(table, "ratio"))

@@ -1,7 +1,7 @@
 """Differences of rates and staleness from ns-3, which ``python -m tests.pictures ns3`` draws."""
 
 import json
-from math import sqrt
+from math import ceil, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
@@ -38,7 +38,11 @@ def picture() -> Picture:
         Layer("rows", off[:, 0], row.astype(float), *ends, look=DOTS),
     ]
     sides = (
-        Side("difference from ns-3, %\n(± 2 standard errors of ns-3)", grid=True),
+        Side(
+            "rate (Wi-Fi) or staleness (link):\n"
+            "difference from ns-3, %\n(± 2 standard errors of ns-3)",
+            grid=True,
+        ),
         Side(limits=(len(ROWS) - 0.5, -0.8), ticks=range(len(ROWS)), labels=ROWS),
     )
     caption = (
@@ -53,11 +57,12 @@ def picture() -> Picture:
 
 
 def nearest(most: dict[str, float]) -> str:
-    """Return how far the models are off at most, in per cent."""
+    """Return how far the models are off at most, in per cent, rounded up."""
+    up = {name: f"{ceil(10 * off) / 10:g} %" for name, off in most.items()}
     return (
-        f"Frozen counters are within {most[FROZEN]:.0f} % of ns-3's Wi-Fi, a bottleneck within "
-        f"{most[QUEUED]:.0f} % of its shared link; Bianchi's slots are up to {most[SLOTS]:.0f} % "
-        f"off, independent latencies {most[APART]:.0f} %"
+        f"Frozen counters are within {up[FROZEN]} of ns-3's Wi-Fi, a bottleneck within "
+        f"{up[QUEUED]} of its shared link; Bianchi's slots are up to {up[SLOTS]} off, independent "
+        f"latencies {up[APART]}"
     )
 
 

@@ -1,6 +1,7 @@
 """Each picture's title is its answer: a sentence that its own table bears out."""
 
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from analysis.studies.fairness import served
 from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
 from analysis.studies.where_it_ends import nearest
-from analysis.studies.whom_to_ask import cheapest
+from analysis.studies.whom_to_ask import FIGURE, cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.break_even import from_half
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
@@ -193,9 +194,11 @@ def test_views_and_ns3_are_told():
     said = "On a grid of 16, a node that receives sums learns 1.07 times as much of the mean owner "
     said += "as a curator's readers, an observer of every link 16 times"
     assert learned(np.array([1.07, 5.0, 16.0])) == said
-    most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.1, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
-    said = "Frozen counters are within 2 % of ns-3's Wi-Fi, a bottleneck within 4 % of its shared "
-    said += "link; Bianchi's slots are up to 87 % off, independent latencies 74 %"
+    most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.03, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
+    said = (
+        "Frozen counters are within 2.1 % of ns-3's Wi-Fi, a bottleneck within 3.9 % of its shared "
+    )
+    said += "link; Bianchi's slots are up to 86.7 % off, independent latencies 74.2 %"
     assert nearest_to_ns3(most) == said
     assert from_half(3.43, 2.87, 4.02) == "; from ε = 3.43 (2.87 to 4.02) on, of half of them"
     assert from_half(inf, inf, inf) == "; at no ε shown, of half of them"
@@ -215,3 +218,16 @@ def test_verdicts_are_counted(verdicts, said):
 def test_negative_numbers_have_a_minus_sign_and_other_hyphens_stay():
     said = "θ* = -1.94 (-1.93), δ = 1e-06, 2026-11-29, ε-DP, n_i"
     assert lettered(said) == "θ* = −1.94 (−1.93), δ = 1e-06, 2026-11-29, ε-DP, nᵢ"
+
+
+def test_policies_that_never_reach_the_target_stand_at_the_top():
+    tasks, time = np.array([1.0, 10.0, 20.0]), np.array([8.0, 6.0, inf])
+    table = {"p": np.repeat("all alike", 3), "tasks": tasks, "time": time}
+    table |= {"time_low": time - 1, "time_high": np.array([9.0, inf, inf])}
+    line = SimpleNamespace(results=[SimpleNamespace(n_owners=10)])
+    [panel] = FIGURE.declared([line], [table]).panels
+    reached, never = (mark for mark in panel.marks if mark.kind == "line")
+    assert never.x.tolist() == [20]
+    assert never.y.tolist() == [18]  # twice the largest end, and the bar without one ends there
+    assert reached.high.tolist() == [9, 18]
+    assert "never reached" in [mark.name for mark in panel.marks]
