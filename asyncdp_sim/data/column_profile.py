@@ -115,7 +115,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]
-        if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
+        if dropped in ("id", "text") and _like_persons(name, texts, fits.remarks):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
             remarks = [
                 f"{remark}persons, person = {toml_of(name)} in [data] keeps their rows together"
@@ -289,13 +289,16 @@ def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) 
         yield "drop the column if these are ids and not amounts"
 
 
-def _like_persons(name: str, texts: Mapping[str, int]) -> bool:
-    """Tell whether values repeat a few times each, and the name or digits say that they are ids."""
+def _like_persons(name: str, texts: Mapping[str, int], remarks: Sequence[str]) -> bool:
+    """Tell whether values repeat a few times each, and the name or digits say that they are ids.
+
+    Digits do not where remarks call the texts something else.
+    """
     mean = sum(texts.values()) / len(texts)
     named = _PERSON.search(name.lower()) is not None or _ID.search(name.lower()) is not None
     codes = all(any(letter.isdigit() for letter in text) for text in texts)
     few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
-    return few and mean >= REPEATED and (named or codes)
+    return few and mean >= REPEATED and (named or (codes and len(remarks) < 2))
 
 
 def _whole(texts: Mapping[str, int]) -> bool:

@@ -6,6 +6,7 @@ forms: which one a column's texts have, and whether they show it.
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -218,6 +219,10 @@ FEW_MISFITS = 0.05
 _CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
 
+LEAST_PADDED = 2
+"""Public cells that begin with a zero, from which whole numbers of one width are codes."""
+
+
 @dataclass(frozen=True)
 class Beside:
     """The target, the owners and the decimal mark beside a column.
@@ -268,6 +273,9 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
     if fit is not None:
         return fit
+    if _padded(texts):
+        reading = f"{_typed(name, kind='number')} reads numbers"
+        return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
     words = cells(known, beside.decimal)[1]
     if not words.any() and code:
@@ -286,6 +294,18 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     if order is not None:
         return Fitting("ordered text", Ordinal(order=order), ("its values have a natural order",))
     return _texts(texts, "text")
+
+
+def _padded(texts: Mapping[str, int]) -> bool:
+    """Tell whether nearly all cells are whole numbers of one width, and several begin with 0."""
+    widths, zeros = Counter[int](), Counter[int]()
+    for text, count in texts.items():
+        if text.isdecimal():
+            widths[len(text)] += count
+            zeros[len(text)] += count * text.startswith("0")
+    width = max(widths, key=widths.__getitem__, default=1)
+    nearly = widths[width] >= FITTING * sum(texts.values())
+    return width > 1 and nearly and zeros[width] >= LEAST_PADDED
 
 
 def _of_quantities(
