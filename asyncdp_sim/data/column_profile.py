@@ -1,6 +1,7 @@
 """Profile of a column: its type, and what is suspicious of it: ids, leaks, numbers for gaps."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,7 @@ from asyncdp_sim.data.tables.column_type import (
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
 from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, written
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +46,16 @@ EVEN_FROM = 150
 """Values from which their spread tells amounts from ids: of 50, half of normal laws look even."""
 LEAST_OF_A_CLASS = 3
 """Rows of each class from which an AUC tells of a leak: one row is at an end by chance."""
-SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
+SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 0, 99, 999, 9999, 99999, 999999, 365243)
 """Numbers that often stand for a missing one."""
+BEHIND_A_SCALE = (7, 8, 9, 77, 88, 97, 98, 99, 998, 999)
+"""Numbers that often stand for no answer, where a scale from 0 or 1 ends before them."""
+LONGEST_SCALE = 11
+"""Values of such a scale at most."""
 MORE_OFTEN = 3
 """How many times as often as the next value −1 occurs, where it is a code and no count."""
+OFTEN = 0.1
+"""Share of the cells from which −1 is a code, however often the next value occurs."""
 REPEATED = 1.3
 """Mean number of public rows of a value from which values repeat as persons do."""
 MOST_OF_A_PERSON = 50
@@ -129,7 +136,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if isinstance(fits.encoding, Measured) and len(values) > 0:
         span = _span(values[0], fits.encoding)
         if dropped == "":
-            remarks += _sentinels(values[0], fits.encoding)
+            remarks += _sentinels(column, values[0], fits.encoding)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
         unread = fits.type in ("text", *OTHERS) and dropped == "rare"
@@ -425,26 +432,42 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
-    """Yield values far outside the others that are frequent: they may mean a missing one."""
+def _sentinels(column: "pd.Series", values: Array, encoding: Measured) -> Iterator[str]:
+    """Yield values apart from the others that are frequent: they may mean a missing one."""
     present = values[~np.isnan(values)]
-    if len(present) < FEW:
-        return
     distinct, counts = np.unique(present, return_counts=True)
-    for at in (0, -1):
+    if len(present) < FEW or len(distinct) < 3:
+        return
+    numbers = encoding.kind != "date"
+    behind = _behind_a_scale(distinct) if numbers else range(0)
+    for at in sorted({0, *behind, len(distinct) - 1}):
         value, share = distinct[at], counts[at] / len(present)
-        if len(distinct) < 10 or counts[at] < 3 or share < 0.01:
+        if counts[at] < 3 or share < 0.01:
             continue
-        rest = present[present != value]
-        low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
-        gap = float(np.abs(rest - value).min())
-        usual = value in SENTINELS and gap > (high - low) / 2
-        nearest = counts[1 if at == 0 else -2]
-        code = value < -1 or (value == -1 and counts[at] > MORE_OFTEN * nearest)
-        negative = value in SENTINELS and code and rest.min() >= 0
-        if usual or negative or gap > 3 * max(high - low, np.abs(rest - middle).max()):
-            text = encoding.shown(float(value))
+        known = numbers and value in SENTINELS and (value != 0 or share < 0.5)
+        code = value < -1 or counts[at] > MORE_OFTEN * counts[1] or share >= OFTEN
+        least = 4 if value == -1 else 3  # -1, 0 and 1 are a scale
+        negative = known and value < 0 <= distinct[1] and len(distinct) >= least and code
+        if at in behind or negative or (len(distinct) >= 10 and _far(value, present, known)):
+            text = shlex.quote(spelled(column.iloc[np.flatnonzero(values == value)[0]]))
             yield (
                 f"{text} in {percent(share)} of the cells is far from the others; add --missing "
-                f"{text} if it means a missing value"
+                f"{text} if it means a missing value, there and in all columns"
             )
+
+
+def _behind_a_scale(distinct: Array) -> range:
+    """Return the places of values such as 9 and 99 behind whole numbers that begin at 0 or 1."""
+    first = int(np.argmax(np.append(np.diff(distinct) != 1, True))) + 1
+    scale = distinct[0] in (0, 1) and 2 <= first <= LONGEST_SCALE
+    known = bool(np.isin(distinct[first:], BEHIND_A_SCALE).all())
+    return range(first, len(distinct)) if scale and known else range(0)
+
+
+def _far(value: float, present: Array, known: bool) -> bool:
+    """Tell whether a value is farther from the others than they spread, of a known one half."""
+    rest = present[present != value]
+    low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
+    gap = float(np.abs(rest - value).min())
+    usual = known and gap > (high - low) / 2
+    return bool(usual or gap > 3 * max(high - low, np.abs(rest - middle).max()))
