@@ -21,7 +21,7 @@ from asyncdp_sim.data.tables.column_type import (
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
 from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, spelled, written
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, plain_digits, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,9 +116,10 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     if beside.target is not None and dropped in ("", "text"):
-        reason = next(_reasons(column, name, texts, fits, values, beside.target, beside), None)
+        digits = {plain_digits(text): n for text, n in texts.items()}
+        reason = next(_reasons(column, name, digits, fits, values, beside.target, beside), None)
         if reason is None:
-            remarks += _doubts(filled, name, texts, fits.type)
+            remarks += _doubts(filled, name, digits, fits.type)
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from asyncdp_sim.data.tables.text_columns import plain_digits
+
 _CURRENCIES = "$€£¥₽₹₩₺₴₪₫₱₦฿¢"
 _CODES = frozenset(re.findall(
     r"\S+",
@@ -127,7 +129,7 @@ class Parts:
 
 def parts_of(text: str) -> Parts | None:
     """Return the parts of a text that has the shape of an amount; None for any other."""
-    text = text.translate(_ALIKE).strip()
+    text = plain_digits(text).translate(_ALIKE).strip()
     match = _SHAPE.fullmatch(text)
     if match is None:
         return None

@@ -19,7 +19,7 @@ from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
 from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
-from asyncdp_sim.data.tables.text_columns import cells, days, written
+from asyncdp_sim.data.tables.text_columns import cells, days, plain_digits, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -300,6 +300,7 @@ def _padded(texts: Mapping[str, int]) -> bool:
     """Tell whether nearly all cells are whole numbers of one width, and several begin with 0."""
     widths, zeros = Counter[int](), Counter[int]()
     for text, count in texts.items():
+        text = plain_digits(text)
         if text.isdecimal():
             widths[len(text)] += count
             zeros[len(text)] += count * text.startswith("0")
