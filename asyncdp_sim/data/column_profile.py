@@ -64,9 +64,13 @@ _PERSON = re.compile(
     r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
 )
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
-_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth)")
-_EXCEL_DAYS = (20_000, 60_000)
-"""Days since 1899-12-30 of the years 1954 to 2064."""
+_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth|time)")
+_COUNTS = (
+    ("days as Excel counts them", "1899-12-30", 1, (20_000, 60_000)),
+    ("seconds since 1970", "1970-01-01", 86_400, (631_152_000, 2_082_758_400)),
+)
+"""Units of dates that are numbers, when they begin, how many are a day, and which are likely:
+of the years 1954 to 2064, and 1990 to 2035."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 
 
@@ -238,7 +242,7 @@ def _ids(
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     present = column.dropna()
-    if len(present) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
+    if len(present) < FEW or kind not in ("number", "text") or _counted_date(name, texts) != "":
         return
     integral = kind == "text" or _whole(texts)
     differ = integral and len(texts) > ALL_DISTINCT * len(present)
@@ -289,9 +293,9 @@ def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) 
         yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
     if not _whole(texts):
         return
-    first = _excel_day(name, texts)
+    first = _counted_date(name, texts)
     if first != "":
-        yield f"days as Excel counts them? {min(texts)} would be {first}; they are read as numbers"
+        yield f"{first}; they are read as numbers"
         return
     if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
@@ -313,15 +317,15 @@ def _whole(texts: Mapping[str, int]) -> bool:
     return all(text.strip().lstrip("+-").isdecimal() for text in texts)
 
 
-def _excel_day(name: str, texts: Mapping[str, int]) -> str:
-    """Return the first date, if whole numbers may be days as Excel counts them; else nothing."""
-    low, high = _EXCEL_DAYS
+def _counted_date(name: str, texts: Mapping[str, int]) -> str:
+    """Return which dates whole numbers may be, with the first; nothing for none."""
     if _DATED.search(name.lower()) is None or not _whole(texts):
         return ""
-    days = [int(text) for text in texts]
-    if not low < min(days) <= max(days) < high:
-        return ""
-    return str(np.datetime64("1899-12-30") + np.timedelta64(min(days), "D"))
+    least, most = min(map(int, texts)), max(map(int, texts))
+    for unit, since, of_a_day, (low, high) in _COUNTS:
+        if low < least <= most < high:
+            return f"{unit}? {least} would be {np.datetime64(since) + least // of_a_day}"
+    return ""
 
 
 def lost_digits(texts: Iterable[str]) -> bool:
