@@ -141,7 +141,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if isinstance(fits.encoding, Measured) and len(values) > 0:
         span = _span(values[0], fits.encoding)
         if dropped == "":
-            remarks += _sentinels(column, values[0], fits.encoding)
+            remarks += _sentinels(column, values[0], fits.type)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
         unread = fits.type in ("text", *OTHERS) and dropped == "rare"
@@ -437,13 +437,13 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _sentinels(column: "pd.Series", values: Array, encoding: Measured) -> Iterator[str]:
+def _sentinels(column: "pd.Series", values: Array, kind: str) -> Iterator[str]:
     """Yield values apart from the others that are frequent: they may mean a missing one."""
     present = values[~np.isnan(values)]
     distinct, counts = np.unique(present, return_counts=True)
     if len(present) < FEW or len(distinct) < 3:
         return
-    numbers = encoding.kind != "date"
+    numbers = kind != "date"
     behind = _behind_a_scale(distinct) if numbers else range(0)
     for at in sorted({0, *behind, len(distinct) - 1}):
         value, share = distinct[at], counts[at] / len(present)
