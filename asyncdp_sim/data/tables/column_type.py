@@ -44,7 +44,7 @@ _OTHER_TIMES = (
     (r"-?\d+ days?,? \+?\d+:\d\d(:\d\d(\.\d+)?)?|-?P(T?\d+[YMWDHS])+T?.*|\d{2,3}:\d\d:\d\d",
      "duration", "write them as a number of days, or of hours"),
     (r"\d{4}[- ]?Q[1-4]|Q[1-4][- /]\d{4}", "quarter", "write them as their first day, 2024-04-01"),
-    (r"\d+([.,]\d+)? ?(±|\+/?-|/|[x×]) ?\d+([.,]\d+)?", "pair of numbers",
+    (r"\d+([.,]\d+)? ?(±|\+/?-|/|[x×]) ?\d+([.,]\d+)?", "pair",
      "write them in two columns"),
     (r"\d{4}-?W\d\d", "week", "write them as their first day, 2024-04-01"),
 )  # fmt: skip
@@ -54,7 +54,7 @@ OTHERS = {
     "duration": "durations",
     "quarter": "quarters",
     "week": "weeks",
-    "pair of numbers": "pairs of numbers",
+    "pair": "pairs of numbers",
 }
 """Times and pairs that are not read, and their plurals."""
 
