@@ -1,6 +1,7 @@
 """Profile of a column: its type, and what is suspicious of it: ids, leaks, numbers for gaps."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,7 @@ from asyncdp_sim.data.tables.column_type import (
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
 from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, written
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, plain_digits, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +46,16 @@ EVEN_FROM = 150
 """Values from which their spread tells amounts from ids: of 50, half of normal laws look even."""
 LEAST_OF_A_CLASS = 3
 """Rows of each class from which an AUC tells of a leak: one row is at an end by chance."""
-SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
+SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 0, 99, 999, 9999, 99999, 999999, 365243)
 """Numbers that often stand for a missing one."""
+BEHIND_A_SCALE = (7, 8, 9, 77, 88, 97, 98, 99, 998, 999)
+"""Numbers that often stand for no answer, where a scale from 0 or 1 ends before them."""
+LONGEST_SCALE = 11
+"""Values of such a scale at most."""
 MORE_OFTEN = 3
 """How many times as often as the next value −1 occurs, where it is a code and no count."""
+OFTEN = 0.1
+"""Share of the cells from which −1 is a code, however often the next value occurs."""
 REPEATED = 1.3
 """Mean number of public rows of a value from which values repeat as persons do."""
 MOST_OF_A_PERSON = 50
@@ -57,9 +64,13 @@ _PERSON = re.compile(
     r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
 )
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
-_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth)")
-_EXCEL_DAYS = (20_000, 60_000)
-"""Days since 1899-12-30 of the years 1954 to 2064."""
+_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth|time)")
+_COUNTS = (
+    ("days as Excel counts them", "1899-12-30", 1, (20_000, 60_000)),
+    ("seconds since 1970", "1970-01-01", 86_400, (631_152_000, 2_082_758_400)),
+)
+"""Units of dates that are numbers, when they begin, how many are a day, and which are likely:
+of the years 1954 to 2064, and 1990 to 2035."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 
 
@@ -109,13 +120,14 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     if beside.target is not None and dropped in ("", "text"):
-        reason = next(_reasons(column, name, texts, fits, values, beside.target, beside), None)
+        digits = {plain_digits(text): n for text, n in texts.items()}
+        reason = next(_reasons(column, name, digits, fits, values, beside.target, beside), None)
         if reason is None:
-            remarks += _doubts(filled, name, texts, fits.type)
+            remarks += _doubts(filled, name, digits, fits.type)
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]
-        if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
+        if dropped in ("id", "text") and _like_persons(name, texts, fits.remarks):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
             remarks = [
                 f"{remark}persons, person = {toml_of(name)} in [data] keeps their rows together"
@@ -129,7 +141,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if isinstance(fits.encoding, Measured) and len(values) > 0:
         span = _span(values[0], fits.encoding)
         if dropped == "":
-            remarks += _sentinels(values[0], fits.encoding)
+            remarks += _sentinels(column, values[0], fits.type)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
         unread = fits.type in ("text", *OTHERS) and dropped == "rare"
@@ -230,7 +242,7 @@ def _ids(
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     present = column.dropna()
-    if len(present) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
+    if len(present) < FEW or kind not in ("number", "text") or _counted_date(name, texts) != "":
         return
     integral = kind == "text" or _whole(texts)
     differ = integral and len(texts) > ALL_DISTINCT * len(present)
@@ -281,36 +293,39 @@ def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) 
         yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
     if not _whole(texts):
         return
-    first = _excel_day(name, texts)
+    first = _counted_date(name, texts)
     if first != "":
-        yield f"days as Excel counts them? {min(texts)} would be {first}; they are read as numbers"
+        yield f"{first}; they are read as numbers"
         return
     if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
 
 
-def _like_persons(name: str, texts: Mapping[str, int]) -> bool:
-    """Tell whether values repeat a few times each, and the name or digits say that they are ids."""
+def _like_persons(name: str, texts: Mapping[str, int], remarks: Sequence[str]) -> bool:
+    """Tell whether values repeat a few times each, and the name or digits say that they are ids.
+
+    Digits do not where remarks call the texts something else.
+    """
     mean = sum(texts.values()) / len(texts)
     named = _PERSON.search(name.lower()) is not None or _ID.search(name.lower()) is not None
     codes = all(any(letter.isdigit() for letter in text) for text in texts)
     few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
-    return few and mean >= REPEATED and (named or codes)
+    return few and mean >= REPEATED and (named or (codes and len(remarks) < 2))
 
 
 def _whole(texts: Mapping[str, int]) -> bool:
     return all(text.strip().lstrip("+-").isdecimal() for text in texts)
 
 
-def _excel_day(name: str, texts: Mapping[str, int]) -> str:
-    """Return the first date, if whole numbers may be days as Excel counts them; else nothing."""
-    low, high = _EXCEL_DAYS
+def _counted_date(name: str, texts: Mapping[str, int]) -> str:
+    """Return which dates whole numbers may be, with the first; nothing for none."""
     if _DATED.search(name.lower()) is None or not _whole(texts):
         return ""
-    days = [int(text) for text in texts]
-    if not low < min(days) <= max(days) < high:
-        return ""
-    return str(np.datetime64("1899-12-30") + np.timedelta64(min(days), "D"))
+    least, most = min(map(int, texts)), max(map(int, texts))
+    for unit, since, of_a_day, (low, high) in _COUNTS:
+        if low < least <= most < high:
+            return f"{unit}? {least} would be {np.datetime64(since) + least // of_a_day}"
+    return ""
 
 
 def lost_digits(texts: Iterable[str]) -> bool:
@@ -422,26 +437,42 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
-    """Yield values far outside the others that are frequent: they may mean a missing one."""
+def _sentinels(column: "pd.Series", values: Array, kind: str) -> Iterator[str]:
+    """Yield values apart from the others that are frequent: they may mean a missing one."""
     present = values[~np.isnan(values)]
-    if len(present) < FEW:
-        return
     distinct, counts = np.unique(present, return_counts=True)
-    for at in (0, -1):
+    if len(present) < FEW or len(distinct) < 3:
+        return
+    numbers = kind != "date"
+    behind = _behind_a_scale(distinct) if numbers else range(0)
+    for at in sorted({0, *behind, len(distinct) - 1}):
         value, share = distinct[at], counts[at] / len(present)
-        if len(distinct) < 10 or counts[at] < 3 or share < 0.01:
+        if counts[at] < 3 or share < 0.01:
             continue
-        rest = present[present != value]
-        low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
-        gap = float(np.abs(rest - value).min())
-        usual = value in SENTINELS and gap > (high - low) / 2
-        nearest = counts[1 if at == 0 else -2]
-        code = value < -1 or (value == -1 and counts[at] > MORE_OFTEN * nearest)
-        negative = value in SENTINELS and code and rest.min() >= 0
-        if usual or negative or gap > 3 * max(high - low, np.abs(rest - middle).max()):
-            text = encoding.shown(float(value))
+        known = numbers and value in SENTINELS and (value != 0 or share < 0.5)
+        code = value < -1 or counts[at] > MORE_OFTEN * counts[1] or share >= OFTEN
+        least = 4 if value == -1 else 3  # -1, 0 and 1 are a scale
+        negative = known and value < 0 <= distinct[1] and len(distinct) >= least and code
+        if at in behind or negative or (len(distinct) >= 10 and _far(value, present, known)):
+            text = shlex.quote(spelled(column.iloc[np.flatnonzero(values == value)[0]]))
             yield (
                 f"{text} in {percent(share)} of the cells is far from the others; add --missing "
-                f"{text} if it means a missing value"
+                f"{text} if it means a missing value, there and in all columns"
             )
+
+
+def _behind_a_scale(distinct: Array) -> range:
+    """Return the places of values such as 9 and 99 behind whole numbers that begin at 0 or 1."""
+    first = int(np.argmax(np.append(np.diff(distinct) != 1, True))) + 1
+    scale = distinct[0] in (0, 1) and 2 <= first <= LONGEST_SCALE
+    known = bool(np.isin(distinct[first:], BEHIND_A_SCALE).all())
+    return range(first, len(distinct)) if scale and known else range(0)
+
+
+def _far(value: float, present: Array, known: bool) -> bool:
+    """Tell whether a value is farther from the others than they spread, of a known one half."""
+    rest = present[present != value]
+    low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
+    gap = float(np.abs(rest - value).min())
+    usual = known and gap > (high - low) / 2
+    return bool(usual or gap > 3 * max(high - low, np.abs(rest - middle).max()))

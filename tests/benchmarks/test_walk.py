@@ -21,7 +21,9 @@ def test_switches_are_counted_by_line(tmp_path):
 
 
 def test_a_live_update_passes_no_more_than_this():
-    """Gradient, clip and noise are said in one method, where 39 questions are asked.
+    """Gradient, clip and noise are said in one method; the kernel goes on in one way.
+
+    Each answer passes 43 questions; a second, inlined loop of the kernel asked four fewer.
 
     Choosing callables where a run begins asks 26, and hides which noise is added.
     """
@@ -36,4 +38,4 @@ def test_a_live_update_passes_no_more_than_this():
     }
     assert through <= set(seen.files)
     assert len(seen.files) <= 13
-    assert 0 < seen.switches.total() <= 39
+    assert 0 < seen.switches.total() <= 43

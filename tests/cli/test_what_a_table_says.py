@@ -71,8 +71,31 @@ COLUMNS = {
     "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(ROWS)], "number",
                       "if these are ids"),
     "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
+    "dates without marks": (
+        placed([f"2019{1 + n % 12:02}{1 + n % 28:02}" for n in range(84)], ["99991231"] * 20),
+        "date", "add --missing 99991231 "),
+    "times with seconds": (placed([f"{h:02d}:30:00" for h in range(24)], []), "number",
+                           "12:00 is 0.5"),
+    "uncertainties": (placed([f"{n / 10}±0.{n % 7}" for n in range(90)], []), "drop",
+                      "pairs of numbers in this form are not read"),
+    "pressures": (placed([f"{n}/{n - 40}" for n in range(90, 170)], []), "drop",
+                  "write them in two columns"),
+    "two decimal marks": (placed([f"{n},5" if n % 3 else f"{n}.5" for n in range(30, 60)], []),
+                          "drop", "have different decimal marks"),
+    "pounds and kilograms": (placed([f"{n} {'kg' if n % 3 else 'lb'}" for n in range(30, 60)], []),
+                             "money", "units are converted to kg"),
     "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
 }  # fmt: skip
+
+
+SECONDS = [str(1_577_836_800 + 86_400 * (row * row % 900)) for row in range(ROWS)]
+
+
+def test_seconds_of_a_date_are_named(tmp_path):
+    found = next(c for c in seen(tmp_path, table(time=SECONDS)).columns if c.name == "time")
+    assert found.suspicious[0].startswith("seconds since 1970? 15")
+    assert "would be 2020-01-0" in found.suspicious[0]
+    assert found.dropped == ""
 
 
 @one_in(3, "name", COLUMNS)
@@ -209,4 +232,5 @@ def test_times_that_all_differ_are_no_ids(tmp_path):
     """They begin with zeros, as ids do."""
     cells = placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)], [])
     found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
-    assert (found.encoding.kind, found.suspicious) == ("number", ())
+    told = ("times of day are read as parts of a day: 12:00 is 0.5",)
+    assert (found.encoding.kind, found.suspicious) == ("number", told)

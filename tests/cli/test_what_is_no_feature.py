@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.column_profile import looked_at
+from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.table_profile import OWNERS, TARGETS, likely, look
 from asyncdp_sim.data.tables.column_type import Beside
 from tests.together import together
@@ -110,12 +110,26 @@ def with_sentinel(values, sentinel, share):
 
 
 AGES = DRAWS.integers(18, 95, N)
+SCALE = DRAWS.integers(1, 6, N)
 SENTINELS = {
     "-200": (with_sentinel((300 * NUMBERS).round(1), "-200", 0.05), "-200"),
     "999": (with_sentinel(AGES, "999", 0.05), "999"),
     "365243": (with_sentinel([-int(5000 * x) for x in NUMBERS], "365243", 0.2), "365243"),
     "-99": (with_sentinel(AGES, "-99", 0.02), "-99"),
     "9999-12-31": (with_sentinel(DATES, "9999-12-31", 0.1), "9999-12-31"),
+    "a date as written": (
+        with_sentinel(
+            [f"{1 + row % 28:02}.{1 + row % 12:02}.2024" for row in range(N)], "31.12.9999", 0.1
+        ),
+        "31.12.9999",
+    ),
+    "-1 below counts": (with_sentinel(DRAWS.poisson(1.5, N), "-1", 0.2), "-1"),
+    "-9 below a scale": (with_sentinel(SCALE, "-9", 0.1), "-9"),
+    "88 beside 99": (with_sentinel(with_sentinel(SCALE, "88", 0.1), "99", 0.05), "88"),
+    "99 beside 98": (with_sentinel(with_sentinel(SCALE, "98", 0.1), "99", 0.05), "99"),
+    "8 beside 9": (with_sentinel(with_sentinel(SCALE, "8", 0.1), "9", 0.05), "8"),
+    "9 beside 0 and 1": (with_sentinel(EVEN.astype(int), "9", 0.05), "9"),
+    "0 among weights": (with_sentinel((31 + 90 * DRAWS.random(N)).round(1), "0.0", 0.2), "0"),
 }
 
 
@@ -129,10 +143,19 @@ def test_a_frequent_number_far_outside_is_named_with_its_share(name):
 @together
 @pytest.mark.parametrize(
     "values", [AGES, np.minimum(100 * NUMBERS, 300).round(1), np.where(X > 0, NUMBERS, 0).round(3),
-               DATES, X.round(2)],
+               DATES, X.round(2), SCALE, np.sign(X.round()).astype(int), DRAWS.poisson(2, N),
+               with_sentinel(SCALE, "6", 0.05), with_sentinel(EVEN.astype(int), "2", 0.05)],
 )  # fmt: skip
 def test_tops_and_zeros_are_no_such_numbers(values):
     assert not any("--missing" in line for line in seen(values).suspicious)
+
+
+def test_a_number_for_a_missing_label_is_named():
+    labels = pd.Series([str(each) for each in with_sentinel(EVEN.astype(int), 9, 0.05)])
+    found = target_looked_at(labels, "outcome", Beside())
+    assert found.type == "number"
+    assert "9 in 5 % of the cells is far from the others; add --missing 9" in found.suspicious[0]
+    assert target_looked_at(labels.mask(labels == "9"), "outcome", Beside()).type == "classes"
 
 
 def table(folder, form="csv"):

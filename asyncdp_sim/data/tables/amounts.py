@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from asyncdp_sim.data.tables.text_columns import plain_digits
+
 _CURRENCIES = "$€£¥₽₹₩₺₴₪₫₱₦฿¢"
 _CODES = frozenset(re.findall(
     r"\S+",
@@ -70,16 +72,16 @@ _WORDS = {
 _SMALL = {"m": 6, "b": 9}
 """Letters that multiply only after other letters: alone they are metres, or bytes."""
 _SCALES = {3: "thousand", 5: "a hundred thousand", 6: "million", 7: "ten million", 9: "billion"}
+_LB, _FT = 0.45359237, 0.3048
 _UNITS = (
-    {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3},
-    {"oz": 1 / 16, "lb": 1.0, "lbs": 1.0},
-    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3},
-    {"in": 1 / 12, "ft": 1.0, "yd": 3.0, "mi": 5280.0},
+    {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3, "oz": _LB / 16, "lb": _LB, "lbs": _LB},
+    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3,
+     "in": _FT / 12, "ft": _FT, "yd": 3 * _FT, "mi": 5280 * _FT},
     {"ml": 1e-3, "mL": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "L": 1.0},
     {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0},
     {"day": 1.0, "days": 1.0, "week": 7.0, "weeks": 7.0},
     {"month": 1.0, "months": 1.0, "year": 12.0, "years": 12.0},
-)
+)  # fmt: skip
 """Units of one dimension each, in one of them."""
 _FLAG, _SIGN = re.compile(r"[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
 MOST_FLAGS = 6
@@ -127,7 +129,7 @@ class Parts:
 
 def parts_of(text: str) -> Parts | None:
     """Return the parts of a text that has the shape of an amount; None for any other."""
-    text = text.translate(_ALIKE).strip()
+    text = plain_digits(text).translate(_ALIKE).strip()
     match = _SHAPE.fullmatch(text)
     if match is None:
         return None

@@ -6,6 +6,7 @@ forms: which one a column's texts have, and whether they show it.
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,10 +16,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
-from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
+from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of, parts_of, shows_mark
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
-from asyncdp_sim.data.tables.text_columns import cells, days, written
+from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, plain_digits, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,8 @@ _OTHER_TIMES = (
     (r"-?\d+ days?,? \+?\d+:\d\d(:\d\d(\.\d+)?)?|-?P(T?\d+[YMWDHS])+T?.*|\d{2,3}:\d\d:\d\d",
      "duration", "write them as a number of days, or of hours"),
     (r"\d{4}[- ]?Q[1-4]|Q[1-4][- /]\d{4}", "quarter", "write them as their first day, 2024-04-01"),
+    (r"\d+([.,]\d+)? ?(±|\+/?-|/|[x×]) ?\d+([.,]\d+)?", "pair",
+     "write them in two columns"),
     (r"\d{4}-?W\d\d", "week", "write them as their first day, 2024-04-01"),
 )  # fmt: skip
 
@@ -51,8 +54,9 @@ OTHERS = {
     "duration": "durations",
     "quarter": "quarters",
     "week": "weeks",
+    "pair": "pairs of numbers",
 }
-"""Times that are not read, and their plurals."""
+"""Times and pairs that are not read, and their plurals."""
 
 
 def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
@@ -81,7 +85,7 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
-    """Return which times that are not read texts are, and how to write them; None for none."""
+    """Return which unread times or pairs texts are, and how to write them; None for none."""
     for pattern, kind, advice in _OTHER_TIMES:
         if all(re.fullmatch(pattern, text.strip()) is not None for text in texts):
             return kind, f"{OTHERS[kind]} in this form are not read: {advice}"
@@ -105,7 +109,7 @@ def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
 
 
 def _compact(texts: Mapping[str, int]) -> bool:
-    return all(re.fullmatch(r"(19|20)\d{6}", text.strip()) for text in texts)
+    return all(re.fullmatch(r"(19\d\d|20\d\d|9999)\d{4}", text.strip()) for text in texts)
 
 
 def _tried(texts: Mapping[str, int]) -> list[str]:
@@ -218,6 +222,10 @@ FEW_MISFITS = 0.05
 _CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
 
+LEAST_PADDED = 2
+"""Public cells that begin with a zero, from which whole numbers of one width are codes."""
+
+
 @dataclass(frozen=True)
 class Beside:
     """The target, the owners and the decimal mark beside a column.
@@ -268,6 +276,9 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
     if fit is not None:
         return fit
+    if _padded(texts):
+        reading = f"{_typed(name, kind='number')} reads numbers"
+        return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
     words = cells(known, beside.decimal)[1]
     if not words.any() and code:
@@ -288,6 +299,19 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     return _texts(texts, "text")
 
 
+def _padded(texts: Mapping[str, int]) -> bool:
+    """Tell whether nearly all cells are whole numbers of one width, and several begin with 0."""
+    widths, zeros = Counter[int](), Counter[int]()
+    for text, count in texts.items():
+        text = plain_digits(text)
+        if text.isdecimal():
+            widths[len(text)] += count
+            zeros[len(text)] += count * text.startswith("0")
+    width = max(widths, key=widths.__getitem__, default=1)
+    nearly = widths[width] >= FITTING * sum(texts.values())
+    return width > 1 and nearly and zeros[width] >= LEAST_PADDED
+
+
 def _of_quantities(
     known: "pd.Series", name: str, texts: Mapping[str, int], words: Bools, beside: Beside
 ) -> Fitting | None:
@@ -300,7 +324,10 @@ def _of_quantities(
     numbers = float(words[~gaps].mean())
     if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
-    plain = Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    said = unread_words(known, words, "numbers")
+    if "time" in kinds_in(known, beside.decimal):
+        said.insert(0, "times of day are read as parts of a day: 12:00 is 0.5")
+    plain = Fitting("number", Number(), tuple(said))
     if numbers == 0.0:
         return plain
     notation = notation_of(texts, beside.decimal)
@@ -316,7 +343,7 @@ def _of_quantities(
         if fits / sum(texts.values()) >= 1 - FEW_MISFITS:
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
-        return None
+        return _mixed_marks(name, texts)
     if not beside.sure and either_mark(texts):
         return _two_marks(name, texts)
     first = min(text for text in texts if not np.isnan(read[text].value))
@@ -337,6 +364,19 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
         for mark in ".,"
     ]
     return _question(f"{example!r} may be {' or '.join(both)}")
+
+
+def _mixed_marks(name: str, texts: Mapping[str, int]) -> Fitting | None:
+    """Return the question which decimal mark is right, if all cells are numbers with one of two."""
+    amounts = [parts for text in texts if (parts := parts_of(text)) is not None]
+    shown = {mark: text for text in sorted(texts) if (mark := shows_mark(text)) is not None}
+    if len(amounts) < len(texts) or len(shown) < 2 or any(p.tail + p.currency for p in amounts):
+        return None
+    one = " or ".join(_typed(name, kind="money", decimal=mark) for mark in shown)
+    return _question(
+        f"{' and '.join(map(repr, shown.values()))} have different decimal marks: write all "
+        f"alike, or {one} reads one mark, and cells with the other count as missing"
+    )
 
 
 def _asked(name: str, notation: Notation) -> Fitting:

@@ -11,6 +11,7 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +34,8 @@ _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+_MARKED = re.compile(r"""="([-+]?[\d.,]+)"|'([-+]?[\d.,]+)""")
+_MARKS = str.maketrans("٫٬．，－＋％", ".'.,-+%")
 _UNITS = (24, 1440, 86_400)
 """Hours, minutes and seconds of a day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -81,13 +84,27 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     return frozenset(numbers | met) or KINDS
 
 
+def plain_digits(text: str) -> str:
+    """Return a text in which Arabic-Indic, full-width and other digits are 0 to 9.
+
+    Their decimal marks and signs become ASCII ones. A spreadsheet's marks of a text, as in ="12"
+    and '12, are left out.
+    """
+    match = _MARKED.fullmatch(text.strip())
+    text = text if match is None else match[1] or match[2]
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(sign, sign)) for sign in text).translate(_MARKS)
+
+
 def _reading(text: str, decimal: str) -> tuple[str, float]:
     """Return as what a text is read, and its number."""
-    if decimal == "," and _THOUSANDS.fullmatch(text) is not None:
+    plain = plain_digits(text)
+    if decimal == "," and _THOUSANDS.fullmatch(plain) is not None:
         return "", math.nan
-    if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
-        text = text.replace(",", ".")
-    number = _number(text)
+    if decimal == "," and _COMMA.fullmatch(plain.strip()) is not None:
+        plain = plain.replace(",", ".")
+    number = _number(plain)
     if number is not None:
         return "number", number
     word = text.strip()

@@ -248,6 +248,26 @@ def test_other_times_are_texts_and_named(texts, kind):
     assert "are not read: write them as" in column(texts).suspicious[0]
 
 
+SCRIPTS = {
+    "Arabic-Indic": lambda text: text.translate(str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")),
+    "full-width": lambda text: text.translate(
+        str.maketrans("0123456789.-", "０１２３４５６７８９．－")
+    ),
+    "formulas of texts": lambda text: f'="{text}"',
+    "marks of texts": lambda text: f"'{text}",
+}
+
+
+@together
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_digits_of_other_scripts_and_marked_texts_are_numbers(script):
+    write, numbers = SCRIPTS[script], np.arange(-50.0, 50) / 4
+    texts = [write(repr(x)) for x in numbers.tolist()]
+    assert (column(texts).type, column(texts).encoding) == ("number", Number())
+    read = Number().learn(pd.Series(["1", "2"]), "x", ".").read(pd.Series(texts))
+    np.testing.assert_array_equal(read.values[0], numbers)
+
+
 def test_a_date_or_a_time_among_numbers_is_none_of_them():
     codes = Number().learn(pd.Series(["3", "5"]), "x", ".")
     read = codes.read(pd.Series(["2024-05-17", "12:30", "true", "7"], dtype=object))

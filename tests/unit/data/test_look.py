@@ -162,3 +162,24 @@ def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path):
     assert said[0].endswith("row 61 ('Total') of pub.csv")
     assert "read_csv('pub.csv'" in said[1]
     assert "t.drop([60])" in said[1]
+
+
+PADDED = {
+    "postal codes": ([f"{1067 + 997 * (j % 40):05}" for j in range(ROWS)], "text"),
+    "months": ([f"{1 + j % 12:02}" for j in range(ROWS)], "text"),
+    "codes and a gap": (["?", *(f"{j % 50:03}" for j in range(1, ROWS))], "text"),
+    "zeros": (cycle("0", "1", "5"), "number"),
+    "one zero in front": (["012", *(f"{100 + j}" for j in range(1, ROWS))], "number"),
+    "several widths": ([str(j * j) for j in range(ROWS)], "number"),
+    "fractions": ([f"0.{100 + j * j}" for j in range(ROWS)], "number"),
+}  # fmt: skip
+
+
+@together
+@pytest.mark.parametrize("name", PADDED)
+def test_whole_numbers_with_zeros_in_front_are_codes(name):
+    cells, kind = PADDED[name]
+    seen = column(cells, "plz")
+    assert seen.type == kind
+    told = "codes with leading zeros, read as text; --column 'plz = { kind = \"number\" }' reads"
+    assert (told in "; ".join(seen.suspicious)) == (kind == "text")

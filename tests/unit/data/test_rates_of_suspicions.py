@@ -99,15 +99,32 @@ def incomes(generator):
     return np.round(np.exp(generator.normal(10, 1, 400)))
 
 
+def scale(generator):
+    return generator.integers(1, 6, 400)
+
+
+def doses(generator):
+    return np.round(generator.normal(50, 8, 400))
+
+
 GAPS = {
     "-99 in 5 % of a laboratory's values": (coded(-99, 0.05, laboratory), 1.0),
     "999 in 2 %": (coded(999, 0.02, laboratory), 0.958),
     "-1 in 5 % of incomes": (coded(-1, 0.05, incomes), 1.0),
     "9999999 in 5 % of incomes": (coded(9_999_999, 0.05, incomes), 1.0),
-    "0 in 5 % of a laboratory's values": (coded(0, 0.05, laboratory), 0.068),  # a limit: missed
+    "0 in 5 % of a laboratory's values": (coded(0, 0.05, laboratory), 1.0),
+    "-1 in 20 % of counts": (coded(-1, 0.2, lambda g: g.poisson(1.5, 400)), 1.0),
+    "99 in 5 % of a scale": (coded(99, 0.05, scale), 1.0),
+    "9 in 5 % of a scale": (coded(9, 0.05, scale), 1.0),
     "no gap, normal": (unrelated(laboratory), 0.0),
     "no gap, incomes": (unrelated(incomes), 0.0),
     "no gap, counts less one": (unrelated(lambda g: g.poisson(3.0, 400) - 1), 0.0),
+    "no gap, counts of 1.5 less one": (unrelated(lambda g: g.poisson(1.5, 400) - 1), 1.0),  # limit
+    "no gap, visits": (unrelated(lambda g: g.poisson(2.0, 400)), 0.0),
+    "no gap, more spread visits": (unrelated(lambda g: g.negative_binomial(1, 0.4, 400)), 0.0),
+    "no gap, worse or better": (unrelated(lambda g: g.integers(-1, 2, 400)), 0.0),
+    "no gap, most without a dose": (coded(0, 0.65, doses), 0.0),
+    "no gap, some without a dose": (coded(0, 0.3, doses), 1.0),  # a limit: named
     "no gap, half are 0": (coded(0, 0.5, incomes), 0.0),
     "no gap, ages up to 90": (unrelated(lambda g: np.minimum(g.integers(0, 105, 400), 90)), 0.0),
     "no gap, heavy tail": (unrelated(lambda g: np.floor(10 * g.pareto(1.2, 400))), 0.0),

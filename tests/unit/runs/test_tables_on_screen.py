@@ -103,9 +103,10 @@ def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
 
 
 def test_a_broken_promise_is_never_a_detail():
-    assert on_screen._is_detail("timing", "accounted")
-    assert not on_screen._is_detail("timing", "NOT accounted")
-    assert not any(on_screen._is_detail(name, "NO") for name in ("private", "because", "scope"))
+    assert on_screen._is_detail("timing", "accounted", 100)
+    assert not on_screen._is_detail("timing", "NOT accounted", 100)
+    names = ("private", "because", "scope")
+    assert not any(on_screen._is_detail(name, "NO", 100) for name in names)
 
 
 def test_the_spread_of_psi_by_hand():
