@@ -9,6 +9,7 @@ import csv
 import json
 import math
 import re
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,8 @@ PUBLIC = Path(__file__).with_name("public.json")
 """The plan's public rows, for runs on one machine."""
 LARGEST = 1e50
 csv.field_size_limit(2**31 - 1)  # a cell may be as long as a file
+_MARKED = re.compile(r"""\A\s*(?:="([-+]?[\d.,]+)"|'([-+]?[\d.,]+))\s*\Z""")
+_MARKS = str.maketrans("٫٬．，－＋％", ".'.,-+%")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
@@ -85,8 +88,7 @@ def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
     if column["codes"] is not None:
         return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
     kind, value = read_number(text, data["decimal"])
-    value = value if kind in column["kinds"] else math.nan
-    return [value] if math.isfinite(value) else unknown
+    return [value] if kind in column["kinds"] and math.isfinite(value) else unknown
 
 
 def read_number(text: str, decimal: str = ".") -> tuple[str, float]:
@@ -95,6 +97,8 @@ def read_number(text: str, decimal: str = ".") -> tuple[str, float]:
     Kinds are "number"; "truth" (true is 1, false 0); "time", in days (12:00 is 0.5); and "date", in
     days since 1970. With a decimal comma, 1.234 is no number, since it may mean 1234.
     """
+    text = _MARKED.sub(r"\1\2", text)  # a spreadsheet's marks of a text, as in ="12" and '12
+    text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text).translate(_MARKS)
     if decimal == "," and _THOUSANDS.fullmatch(text):
         return "", math.nan
     if decimal == "," and _COMMA.fullmatch(text.strip()):
@@ -104,15 +108,12 @@ def read_number(text: str, decimal: str = ".") -> tuple[str, float]:
         return "number", value
     if word.lower() in ("true", "false"):
         return "truth", float(word.lower() == "true")
-    time = _TIME.fullmatch(word)
-    if time is not None:
+    if (time := _TIME.fullmatch(word)) is not None:
         parts = zip(time.groups(), (24, 1440, 86_400), strict=True)
         return "time", sum(float(part or 0) / unit for part, unit in parts)
     try:
-        when = datetime.fromisoformat(word) if _DATE.fullmatch(word) else None
-    except ValueError:  # such as a 13th month
-        when = None
-    if when is None:
+        when = datetime.fromisoformat(word if _DATE.fullmatch(word) else "")
+    except ValueError:  # no date, or such as a 13th month
         return "", math.nan
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return "date", math.floor((when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) / 86_400
@@ -127,7 +128,6 @@ def _decimal(text: str) -> float:
 
 def _spelled(text: str) -> str:
     """Return a class's name, where 1 and 1.0 are one."""
-    value = _decimal(text)
-    if not math.isfinite(value):
+    if not math.isfinite(value := _decimal(text)):
         return text.strip()
     return f"{value + 0.0:.0f}" if value.is_integer() else repr(value)
