@@ -203,10 +203,10 @@ def title(answers: Sequence[Answer]) -> str:
     told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
     decided = sum(x.decided for x in clear)
     return (
-        f"Of {len(told)} verdicts {len(told) - len(clear)} are undecided, {len(clear) - decided} "
-        f"“no material difference” and {too_large(clear)}; certainly wrong: {_wrong(clear)}; "
-        f"{sum(x.covered for x in clear)} of these {len(clear)} intervals, "
-        f"{_percent([x.covered for x in told])} of all, hold the true gain"
+        f"{sum(x.covered for x in clear)} of {len(clear)} clear verdicts’ 95 % intervals hold the "
+        f"true gain; certainly wrong: {_wrong(clear)}. They are {len(clear) - decided} “no "
+        f"material difference” and {too_large(clear)}; {len(told) - len(clear)} of {len(told)} "
+        "verdicts are undecided"
     )
 
 

@@ -116,7 +116,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     sides = (
         Side("tasks under way, $m$", log=True, ticks=usual["tasks"].tolist()),
         Side(
-            f"units of time until\nmean $\\psi$ is {TARGET:g}",
+            f"units of time until\nmean $\\psi$ is {TARGET:g} (95 % intervals)",
             log=True,
             limits=(None, 1.3 * never),
             grid=True,

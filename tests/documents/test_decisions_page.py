@@ -29,9 +29,9 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "Of 5 verdicts 1 are undecided, 1 “no material difference” and 3 gains or losses, 2 of "
-        "which are stated too large (0.5 to 10.0 times the true ones); certainly wrong: 1 of 4; "
-        "2 of these 4 intervals, 40% of all, hold the true gain"
+        "2 of 4 clear verdicts’ 95 % intervals hold the true gain; certainly wrong: 1 of 4. They "
+        "are 1 “no material difference” and 3 gains or losses, 2 of which are stated too large "
+        "(0.5 to 10.0 times the true ones); 1 of 5 verdicts are undecided"
     )
 
 

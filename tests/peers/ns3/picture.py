@@ -60,9 +60,9 @@ def nearest(most: dict[str, float]) -> str:
     """Return how far the models are off at most, in per cent, rounded up."""
     up = {name: f"{ceil(10 * off) / 10:g} %" for name, off in most.items()}
     return (
-        f"Frozen counters are within {up[FROZEN]} of ns-3's Wi-Fi, a bottleneck within "
-        f"{up[QUEUED]} of its shared link; Bianchi's slots are up to {up[SLOTS]} off, independent "
-        f"latencies {up[APART]}"
+        f"Frozen counters are within {up[FROZEN]} of ns-3's Wi-Fi with windows of 4 to 8, a "
+        f"bottleneck within {up[QUEUED]} of its staleness of 1 MB pushes; Bianchi's slots are up "
+        f"to {up[SLOTS]} off, independent latencies {up[APART]}"
     )
 
 

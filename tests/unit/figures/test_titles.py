@@ -196,9 +196,10 @@ def test_views_and_ns3_are_told():
     assert learned(np.array([1.07, 5.0, 16.0])) == said
     most = dict.fromkeys(ROWS, 1.0) | {FROZEN: 2.03, QUEUED: 3.9, SLOTS: 86.7, APART: 74.2}
     said = (
-        "Frozen counters are within 2.1 % of ns-3's Wi-Fi, a bottleneck within 3.9 % of its shared "
+        "Frozen counters are within 2.1 % of ns-3's Wi-Fi with windows of 4 to 8, a bottleneck "
+        "within 3.9 % of its staleness of 1 MB pushes; "
     )
-    said += "link; Bianchi's slots are up to 86.7 % off, independent latencies 74.2 %"
+    said += "Bianchi's slots are up to 86.7 % off, independent latencies 74.2 %"
     assert nearest_to_ns3(most) == said
     assert from_half(3.43, 2.87, 4.02) == "; from ε = 3.43 (2.87 to 4.02) on, of half of them"
     assert from_half(inf, inf, inf) == "; at no ε shown, of half of them"
