@@ -400,10 +400,6 @@ def test_a_forecast_tells_joules_or_why_not():
     assert found.energy is not None
     assert found.energy.joules == pytest.approx(sum(found.energy.watts) * found.time)
     assert any(line.startswith("energy ") and " J of all owners" in line for line in lines(found))
-    push = {"kind": "push", "own_tick": "overlap"}
-    ample = forecast(of_energy(energy=ENERGY, protocol=push, **TIMES), judged=None)
-    assert ample.energy is not None
-    assert ample.energy.joules is not None
     jobs = {"kind": "broadcast", "interval": 0.5, "own_tick": "overlap"}
     other = forecast(of_energy(energy=ENERGY, protocol=jobs, **TIMES), judged=None)
     assert (
