@@ -149,8 +149,8 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
         usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
-    told = tuple(remarks), span, dropped, tuple(details), usual
-    return ColumnLook(name, fits.type, missing, len(texts), encoding, *told)
+    remarked = tuple(remarks), span, dropped, tuple(details), usual
+    return ColumnLook(name, fits.type, missing, len(texts), encoding, *remarked)
 
 
 def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -449,11 +449,11 @@ def _sentinels(column: "pd.Series", values: Array, kind: str) -> Iterator[str]:
         value, share = distinct[at], counts[at] / len(present)
         if counts[at] < 3 or share < 0.01:
             continue
-        known = numbers and value in SENTINELS and (value != 0 or share < 0.5)
+        sentinel = numbers and value in SENTINELS and (value != 0 or share < 0.5)
         code = value < -1 or counts[at] > MORE_OFTEN * counts[1] or share >= OFTEN
         least = 4 if value == -1 else 3  # -1, 0 and 1 are a scale
-        negative = known and value < 0 <= distinct[1] and len(distinct) >= least and code
-        if at in behind or negative or (len(distinct) >= 10 and _far(value, present, known)):
+        negative = sentinel and value < 0 <= distinct[1] and len(distinct) >= least and code
+        if at in behind or negative or (len(distinct) >= 10 and _far(value, present, sentinel)):
             text = shlex.quote(spelled(column.iloc[np.flatnonzero(values == value)[0]]))
             yield (
                 f"{text} in {percent(share)} of the cells is far from the others; add --missing "
@@ -465,8 +465,8 @@ def _behind_a_scale(distinct: Array) -> range:
     """Return the places of values such as 9 and 99 behind whole numbers that begin at 0 or 1."""
     first = int(np.argmax(np.append(np.diff(distinct) != 1, True))) + 1
     scale = distinct[0] in (0, 1) and 2 <= first <= LONGEST_SCALE
-    known = bool(np.isin(distinct[first:], BEHIND_A_SCALE).all())
-    return range(first, len(distinct)) if scale and known else range(0)
+    listed = bool(np.isin(distinct[first:], BEHIND_A_SCALE).all())
+    return range(first, len(distinct)) if scale and listed else range(0)
 
 
 def _far(value: float, present: Array, known: bool) -> bool:

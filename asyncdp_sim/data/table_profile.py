@@ -416,9 +416,11 @@ def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     rows = np.flatnonzero(marked)
     if len(rows) > max(MOST_SUMS, len(seen) // 100):
         return []
-    there = [seen.iloc[row].dropna().tolist() for row in rows]
-    said = [str(next((cell for cell in cells if cell in words), cells[0])) for cells in there]
-    return list(zip(said, seen.index[rows].tolist(), strict=True))
+    cells_by_row = [seen.iloc[row].dropna().tolist() for row in rows]
+    shown = [
+        str(next((cell for cell in cells if cell in words), cells[0])) for cells in cells_by_row
+    ]
+    return list(zip(shown, seen.index[rows].tolist(), strict=True))
 
 
 def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:

@@ -191,8 +191,8 @@ def pulled(
         aim = np.concatenate([inside, np.broadcast_to(b0, inside.shape[:-1])[..., None]], axis=-1)
         pull = np.broadcast_to(2 * weight[..., None], first.shape).copy()
         pull[..., -1] = 2 * strength
-        found = _newton(rows, np.column_stack([turned, np.ones(n)]), first, aim, pull)
-        spanned, constant = found[..., :-1], found[..., -1]
+        solutions = _newton(rows, np.column_stack([turned, np.ones(n)]), first, aim, pull)
+        spanned, constant = solutions[..., :-1], solutions[..., -1]
     scaled = middle + (spanned - inside) @ right
     coefficients = scaled / scale
     return Path(coefficients, constant - coefficients @ centre)
@@ -302,12 +302,12 @@ def _solved_directly(design: Array, chances: Array, pull: Array, slope: Array) -
     for part in (slice(first, first + some) for first in range(0, n, some)):
         products = (design[part, :, None] / n * design[part, None, :]).reshape(-1, size**2)
         second += bend.reshape(-1, n)[:, part] @ products
-    whole = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
-    whole = whole.reshape(count, scores * size, scores * size)
+    hessian = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
+    hessian = hessian.reshape(count, scores * size, scores * size)
     places = np.arange(scores * size)
-    whole[:, places, places] += pull.reshape(count, -1) + 1e-12
+    hessian[:, places, places] += pull.reshape(count, -1) + 1e-12
     slopes = slope.reshape(count, -1, scores * size).swapaxes(1, 2)
-    return np.asarray(np.linalg.solve(whole, slopes).swapaxes(1, 2).reshape(slope.shape))
+    return np.asarray(np.linalg.solve(hessian, slopes).swapaxes(1, 2).reshape(slope.shape))
 
 
 def _length(design: Array, own: Array, here: Array, step: Array, aim: Array, pull: Array) -> Array:
@@ -315,8 +315,8 @@ def _length(design: Array, own: Array, here: Array, step: Array, aim: Array, pul
     length = np.ones((len(here), 1, 1, 1))
     value, worse = _fitness(design, own, here, aim, pull), np.arange(len(here))
     for _ in range(30):
-        there = here[worse] + length[worse] * step[worse]
-        reached = _fitness(design, own, there, aim[worse], pull[worse])
+        points = here[worse] + length[worse] * step[worse]
+        reached = _fitness(design, own, points, aim[worse], pull[worse])
         worse = worse[~(reached <= value[worse])]
         if len(worse) == 0:
             break

@@ -324,10 +324,10 @@ def _of_quantities(
     numbers = float(words[~gaps].mean())
     if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
-    said = unread_words(known, words, "numbers")
+    remarks = unread_words(known, words, "numbers")
     if "time" in kinds_in(known, beside.decimal):
-        said.insert(0, "times of day are read as parts of a day: 12:00 is 0.5")
-    plain = Fitting("number", Number(), tuple(said))
+        remarks.insert(0, "times of day are read as parts of a day: 12:00 is 0.5")
+    plain = Fitting("number", Number(), tuple(remarks))
     if numbers == 0.0:
         return plain
     notation = notation_of(texts, beside.decimal)
@@ -372,10 +372,10 @@ def _mixed_marks(name: str, texts: Mapping[str, int]) -> Fitting | None:
     shown = {mark: text for text in sorted(texts) if (mark := shows_mark(text)) is not None}
     if len(amounts) < len(texts) or len(shown) < 2 or any(p.tail + p.currency for p in amounts):
         return None
-    one = " or ".join(_typed(name, kind="money", decimal=mark) for mark in shown)
+    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in shown)
     return _question(
         f"{' and '.join(map(repr, shown.values()))} have different decimal marks: write all "
-        f"alike, or {one} reads one mark, and cells with the other count as missing"
+        f"alike, or {line} reads one mark, and cells with the other count as missing"
     )
 
 

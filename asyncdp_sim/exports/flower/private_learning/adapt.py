@@ -143,9 +143,9 @@ def chosen(rows: Rows, task: Adaptation) -> np.ndarray:
     """Return which λ errs least on folds, of both ways to pull; of equal ones the largest."""
     total = np.zeros((2, len(STRENGTHS)))
     for left_out in rows.folds():
-        others = rows.take(left_out)
-        z = candidates(rows.take(~left_out), others, task)
-        total += errors(z, others.targets, task.loss).sum(axis=-1)
+        left_rows = rows.take(left_out)
+        z = candidates(rows.take(~left_out), left_rows, task)
+        total += errors(z, left_rows.targets, task.loss).sum(axis=-1)
     return len(STRENGTHS) - 1 - np.argmin(total[:, ::-1], axis=1)
 
 
@@ -185,11 +185,13 @@ def read(path: str, owner: dict, data: dict, theta: np.ndarray) -> tuple[Rows, R
 
 def names(data: dict) -> list[str]:
     """Return the names of the encoded columns."""
-    found: list[str] = []
+    encoded: list[str] = []
     for column in data["columns"]:
         codes, several = column["codes"], len(column["unknown"]) > 1
-        found += [f"{column['name']} = {value}" for value in codes] if several else [column["name"]]
-    return found
+        encoded += (
+            [f"{column['name']} = {value}" for value in codes] if several else [column["name"]]
+        )
+    return encoded
 
 
 def main(name: str, path: str, server_model: str, file: str) -> None:
@@ -198,18 +200,18 @@ def main(name: str, path: str, server_model: str, file: str) -> None:
     theta = np.array(json.loads(Path(server_model).read_text(encoding="utf-8"))["model"])
     data, owners = plan["data"], {owner["name"]: owner for owner in plan["owners"]}
     if name not in owners:
-        *others, last = owners
-        sys.exit(f"the plan has no owner {name}: allowed is {', '.join(others)} or {last}")
+        *earlier, last = owners
+        sys.exit(f"the plan has no owner {name}: allowed is {', '.join(earlier)} or {last}")
     rows, held_out = read(path, owners[name], data, theta)
     task = Adaptation(plan["model"]["loss"], plan["model"]["sigma"], joint_model(theta, data))
     count, numbers, target = len(rows.targets), task.loss == "ridge", data["target"]["name"]
     if count < FEW or (not numbers and len(np.unique(rows.targets)) < 2):
         sys.exit(f"{count} rows are too few to adapt a model: allowed are {FEW}, of both classes")
-    found, where = [judged(rows, held_out, task)], "held-out rows"
+    judgements, where = [judged(rows, held_out, task)], "held-out rows"
     if len(held_out.targets) == 0:
-        found = [judged(rows.take(~part), rows.take(part), task) for part in rows.folds()]
+        judgements = [judged(rows.take(~part), rows.take(part), task) for part in rows.folds()]
         where = "rows, on which the joint model was trained"
-    scores = np.concatenate(found, axis=1)
+    scores = np.concatenate(judgements, axis=1)
     means = dict(zip(MODELS, scores.mean(axis=1).tolist(), strict=True))
     place = chosen(rows, task)[0]
     strength, (beta, b) = STRENGTHS[place], pulled(rows, task)[0][place]
