@@ -187,10 +187,8 @@ def names(data: dict) -> list[str]:
     """Return the names of the encoded columns."""
     encoded: list[str] = []
     for column in data["columns"]:
-        codes, several = column["codes"], len(column["unknown"]) > 1
-        encoded += (
-            [f"{column['name']} = {value}" for value in codes] if several else [column["name"]]
-        )
+        name, several = column["name"], len(column["unknown"]) > 1
+        encoded += [f"{name} = {value}" for value in column["codes"]] if several else [name]
     return encoded
 
 
