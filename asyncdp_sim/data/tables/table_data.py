@@ -5,7 +5,7 @@ public cells alone decide what that is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -63,26 +63,53 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table as it was read, public rows last.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per record, its columns as written.
+    places : FileRows
+        Where the rows stand in files.
+    form : FileForm
+        How the file is written.
+    """
+
+    frame: "pd.DataFrame"
+    places: FileRows
+    form: FileForm
+
+
 class TableData(TableRecipe):
     """A table from a file."""
 
+    # fields.toml gives the meaning, the unit and an example of every field.
     kind: Literal["table"] = "table"
     path: str
     public_path: str | None = None
+    # What single columns are.
     target: str
     owner_column: str | None = None
     unit: str | None = None
     person: str | None = None
     order: str | None = None
+    # What one owner, or the organiser, has where nobody has the whole table.
     own_path: str | None = None
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(default={})
+    # How columns become features.
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
     columns: dict[str, Encoding] = Field(default={})
+    # How the file is written; what is absent is detected in the header and public rows.
     separator: Literal[",", ";", "\t", "|"] | None = None
     decimal: Literal[".", ","] | None = None
     charset: str | None = None
+    # Which rows are public: drawn by this seed, or the last ones.
     public_seed: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
+    # The words of a missing cell.
     missing: Annotated[tuple[str, ...] | None, Strict(False)] = None
+    # The source of substitutes for private rows, and whether they are in use.
     stand_in: StandIn = PublicRows()
     from_stand_in: bool = False
 
@@ -115,12 +142,8 @@ class TableData(TableRecipe):
         lambda self: "data.split" if self.owner_column is None else "data.owner_column"
     )
 
-    _by_column = trait(
-        lambda self: (
-            self.split
-            if self.owner_column is None or self.split.of_column is not None
-            else ByColumn(column=self.owner_column)
-        )
+    _row_split: ClassVar[SplitKind] = trait(
+        lambda self: self.split if self.owner_column is None else ByColumn(column=self.owner_column)
     )
 
     _held_back = trait(
@@ -220,22 +243,18 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        if self._by_column is not self.split:
-            by_column = {"split": self._by_column}
-            return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         request = BuildRequest(n_owners, records, streams, swap)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
-        (frame, places, form), key = self._frame(), self._split_key
-        frame = self._replaced(frame, swap)
-        gathering = Gathering()
-        table = self._encoded(frame, places, gathering, form)
+        raw, gathering = self._raw_table(), Gathering()
+        frame = self._replaced(raw.frame, swap)
+        table = self._encoded(replace(raw, frame=frame), gathering)
         return self._dataset(
             table if swap is None else swap.scaled(table),
-            lambda column: raw_values(frame, column, key),
+            lambda column: raw_values(frame, column, self._split_key),
             request,
             source_of(self.path),
-            places,
+            raw.places,
             gathering,
             persons=None if self.person is None else codes_of(frame[self.person]),
             order=None if self.order is None else ranks_of(frame[self.order]),
@@ -243,45 +262,41 @@ class TableData(TableRecipe):
 
     @override
     def encoder(self) -> TableEncoder:
-        if self._by_column is not self.split:
-            return self.model_copy(update={"split": self._by_column}).encoder()
-        (frame, places, form), gathering = self._frame(), Gathering()
-        table = self._encoded(frame, places, gathering, form)
+        raw, gathering = self._raw_table(), Gathering()
+        table = self._encoded(raw, gathering)
         gathering.end()
-        first = self._first_public(len(frame), gathering)
-        public = own_rows(frame.iloc[first:])
+        first = self._first_public(len(raw.frame), gathering)
+        public, decimal = own_rows(raw.frame.iloc[first:]), raw.form.decimal
         classes = names_in(public[self.target]) if self._labels == () else self.classes
         return TableEncoder(
-            public[self._feature_columns(frame)],
+            public[self._feature_columns(raw.frame)],
             self.columns,
-            form.decimal,
+            decimal,
             (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
-            self._projection(*self._public(table, first, places)),
+            self._projection(*self._public(table, first, raw.places)),
             classes,
-            kinds_in(public[self.target], form.decimal),
+            kinds_in(public[self.target], decimal),
         )
 
     @override
     def redraws(
         self, count: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> Iterator[Dataset]:
-        data = self.model_copy(update={"split": self._by_column})
-        ground = data._ground()
+        ground = self._ground()
         for number in range(1, count + 1):
             stand_in = self.stand_in.model_copy(update={"redrawn": number})
-            drawn = data.model_copy(update={"stand_in": stand_in})
+            drawn = self.model_copy(update={"stand_in": stand_in})
             yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
 
     @override
     def public_table(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> PublicTable | None:
-        data = self.model_copy(update={"split": self._by_column})
-        if self.public_records == 0 or data.split.by_target:
+        if self.public_records == 0 or self._row_split.by_target:
             return None
-        ground = data._ground()
-        asked = data._to_split(ground, BuildRequest(n_owners, records, streams))
-        knowledge, _ = publicly_known(data.split, ground, asked)
+        ground = self._ground()
+        asked = self._to_split(ground, BuildRequest(n_owners, records, streams))
+        knowledge, _ = publicly_known(self._row_split, ground, asked)
         require_targets(knowledge)
         return PublicTable(knowledge, ground.public, ground.projection)
 
@@ -289,14 +304,14 @@ class TableData(TableRecipe):
     def own_rows(self, streams: Streams) -> Dataset | None:
         if self.own_path is None:
             return None
-        names = column_names(self.own_path, form=found_form(self.own_path, None))
-        whose = self.split_column
+        columns = column_names(self.own_path, form=found_form(self.own_path, None))
+        whose = [self.split_column] if self.split_column in columns else []
         update = {
             "path": self.own_path,
             "public_path": self.public_path or self.path,
             "split": InOrder(),
             "owner_column": None,
-            "drop": (*self.drop, *([whose] if whose is not None and whose in names else [])),
+            "drop": (*self.drop, *whose),
             "own_path": None,
             "sizes": {},
             "held_out": 0.0,
@@ -310,8 +325,7 @@ class TableData(TableRecipe):
     def owner_names(self) -> tuple[str, ...]:
         if len(self.sizes) == 0:
             return super().owner_names()
-        split: SplitKind = self._by_column
-        return split.named(self._sized())
+        return self._row_split.named(self._sized())
 
     def _sized(self) -> list[str]:
         """Return the owner of each private row, of which only the number is known."""
@@ -326,34 +340,37 @@ class TableData(TableRecipe):
         rows = public_last(len(frame), self.public_records, self.public_seed)
         return raw_values(frame.iloc[rows], name, key)
 
-    def _frame(self) -> tuple["pd.DataFrame", FileRows, FileForm]:
-        """Read the table, public rows last; where its rows stand in files; its form."""
+    def _raw_table(self) -> RawTable:
+        """Read the table, or its public rows alone where nobody has the whole of it."""
         form = self.form
         if len(self.sizes) > 0 and self.public_path is not None:
-            public = read_table(self.public_path, form=form, owner=self.split.of_column)
+            public = read_table(self.public_path, form=form, owner=self.split_column)
             public = public.tail(self.public_records).reset_index(drop=True)
-            return public, FileRows.from_frame(self.public_path, public), form
-        apart = {self.target, self.split.of_column, self.person, self.order}
-        spare = {*self._dropped, self.split.of_column, self.person} - {self.target}
+            return RawTable(public, FileRows.from_frame(self.public_path, public), form)
+        apart = {self.target, self.split_column, self.person, self.order}
+        spare = {*self._dropped, self.split_column, self.person} - {self.target}
         frame, places = with_public_rows(
             self.path, self.public_path, self.public_records, form, spare,
-            owner=self.split.of_column,
+            owner=self.split_column,
             unused=self._dropped - apart,
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
         require_one_header(self.path, frame, self.public_records, form, self.public_seed)
         self._require_columns(frame, self._split_key)
-        return frame, places, form
+        return RawTable(frame, places, form)
 
     def _ground(self) -> Ground:
         """Return the public data that substitute rows are drawn from."""
-        (frame, places, form), gathering = self._frame(), Gathering()
+        raw, gathering = self._raw_table(), Gathering()
+        frame = raw.frame
         first = self._first_public(len(frame), gathering)
-        last = places.after(first)
-        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, form)
+        raw_public = RawTable(
+            frame.iloc[first:].reset_index(drop=True), raw.places.after(first), raw.form
+        )
+        public = self._encoded(raw_public, gathering)
         gathering.end()
-        projection = self._projection(*self._public(public, 0, last))
+        projection = self._projection(*self._public(public, 0, raw_public.places))
         if len(self.sizes) > 0:
             import pandas as pd
 
@@ -368,7 +385,7 @@ class TableData(TableRecipe):
     def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = replaced(self.stand_in, self.split, ground, asked, request.streams)
+        table = replaced(self.stand_in, self._row_split, ground, asked, request.streams)
         return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,
@@ -391,13 +408,12 @@ class TableData(TableRecipe):
         projection = super()._projection(rows, target)
         return replace(projection, target_shift=0.0) if self._of_labels else projection
 
-    def _encoded(
-        self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering, form: FileForm
-    ) -> Encoded:
-        """Return the table as numbers, with targets of 0 where they are wrong."""
+    def _encoded(self, raw: RawTable, gathering: Gathering) -> Encoded:
+        """Return a table as numbers, with targets of 0 where they are wrong."""
+        frame, places, form = raw.frame, raw.places, raw.form
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, form.decimal)
-        target, unread, owner = np.zeros(len(frame)), tuple[str, ...](), self.split.of_column
+        target, unread, owner = np.zeros(len(frame)), tuple[str, ...](), self.split_column
         with gathering.step():
             target, unread = target_of(frame, self.target, places, *options, owner)
         beside = None
@@ -425,7 +441,7 @@ class TableData(TableRecipe):
             ("data.target", self.target),
             *(("data.drop", name) for name in self.drop),
             *((f"data.columns.{name}", name) for name in self.columns),
-            (split_key, self.split.of_column),
+            (split_key, self.split_column),
             ("data.person", self.person),
             ("data.order", self.order),
         ]

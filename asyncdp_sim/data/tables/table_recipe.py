@@ -151,7 +151,7 @@ class TableRecipe(DataKind):
         if column is None or self.path is None:
             return ()
         values = self._column(column)
-        return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
+        return self._row_split.named(values[: max(len(values) - self._held_back, 0)])
 
     chosen_by: ClassVar[int | None] = None
     """The seed by which public rows are chosen; None where they are the last ones."""
@@ -160,8 +160,8 @@ class TableRecipe(DataKind):
     )
     """How many of the file's last rows are no owner's."""
 
-    _by_column: ClassVar[SplitKind] = trait(lambda self: self.split)
-    """How the rows are split."""
+    _row_split: ClassVar[SplitKind] = trait(lambda self: self.split)
+    """How the rows are given to owners: ``split``, unless another field names their column."""
 
     @abstractmethod
     def _column(self, name: str) -> Sequence[object]:
@@ -193,14 +193,14 @@ class TableRecipe(DataKind):
             On ``data.split``, when there is no such column.
         """
         wanted = set(used)
-        if self.split.of_column is not None:
-            require_column(self.split.of_column, columns)
-            wanted.add(self.split.of_column)
+        if self.split_column is not None:
+            require_column(self.split_column, columns)
+            wanted.add(self.split_column)
         return wanted.__contains__
 
     def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
         """Return a raw table with a record replaced, if any; who owns it stays."""
-        return frame if swap is None else swap.in_frame(frame, self.split.of_column)
+        return frame if swap is None else swap.in_frame(frame, self.split_column)
 
     def _dataset(
         self,
@@ -231,8 +231,8 @@ class TableRecipe(DataKind):
             table.target, table.target[first_public:],
         )  # fmt: skip
         with gathering.step():
-            replaced = request.swap is not None and self.split.by_target
-            owned = self._owned_before(request) if replaced else self.split.owned(asked)
+            replaced = request.swap is not None and self._row_split.by_target
+            owned = self._owned_before(request) if replaced else self._row_split.owned(asked)
         with gathering.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
