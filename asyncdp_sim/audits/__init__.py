@@ -8,7 +8,8 @@ import numpy as np
 
 from asyncdp_sim.audits.check import COLUMNS, Check, Fact
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.derived import (
+from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.audits.facts import (
     budgets_hold,
     heard,
     ledger_holds,
@@ -17,7 +18,6 @@ from asyncdp_sim.audits.derived import (
     same_noise,
     undercharged,
 )
-from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.audits.neighbours import asked, made_up, neighbours
 from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, attack, most_shown
 from asyncdp_sim.audits.claims import of_models, of_view, owed
-from asyncdp_sim.audits.derived import stated_anew
+from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams

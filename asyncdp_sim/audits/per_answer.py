@@ -18,7 +18,7 @@ import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, Finding, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
-from asyncdp_sim.audits.derived import released
+from asyncdp_sim.audits.facts import released
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.core.arrays import Array, Ints

@@ -17,7 +17,8 @@ import numpy as np
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Opened, owed
-from asyncdp_sim.audits.derived import (
+from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.audits.facts import (
     Counts,
     Short,
     coincidences,
@@ -26,7 +27,6 @@ from asyncdp_sim.audits.derived import (
     undercharged,
     votes_of,
 )
-from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.arrays import Array

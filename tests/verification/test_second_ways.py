@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.audits import claims
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.derived import stated_anew
+from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
