@@ -10,13 +10,13 @@ from asyncdp_sim.audits.check import COLUMNS, Check, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.audits.facts import (
-    budgets_hold,
-    heard,
-    ledger_holds,
-    own_noise,
-    own_noise_in_few,
-    same_noise,
-    undercharged,
+    answers_sent,
+    budget_fact,
+    largest_undercharge,
+    ledger_fact,
+    own_noise_fact,
+    own_noise_fact_of_few_runs,
+    same_noise_fact,
 )
 from asyncdp_sim.audits.neighbours import asked, made_up, neighbours
 from asyncdp_sim.audits.observers import audit_models, audit_views
@@ -235,10 +235,10 @@ def audit(
         ]  # fmt: skip
     called, claims = scenario.owners.participants, owed(scenario)
     facts = (
-        budgets_hold(scenario, np.max([run.most_answers for run in attacked], axis=0)),
-        ledger_holds(max(run.short for run in attacked), called),
-        own_noise(sum(run.n_shared for run in attacked)),
-        same_noise(scenario, problem),
+        budget_fact(scenario, np.max([run.most_answers for run in attacked], axis=0)),
+        ledger_fact(max(run.undercharge for run in attacked), called),
+        own_noise_fact(sum(run.n_without_own_noise for run in attacked)),
+        same_noise_fact(scenario, problem),
         *sums_hold(scenario, [run.fewest_summed for run in attacked]),
         *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
@@ -316,9 +316,9 @@ def first_audit(
     ]
     seconds = (process_time() - began) / _FEW_RUNS
     facts = (
-        budgets_hold(scenario, np.max(list(map(heard, views)), axis=0)),
-        own_noise_in_few(problem, views),
-        ledger_holds(undercharged(problem, claims, views), called),
+        budget_fact(scenario, np.max(list(map(answers_sent, views)), axis=0)),
+        own_noise_fact_of_few_runs(problem, views),
+        ledger_fact(largest_undercharge(problem, claims, views), called),
         *noise_composes(scenario, problem, scenario.privacy.divisors(dataset.records), claims),
     )
     left = _seconds(scenario, seconds, RUNS)

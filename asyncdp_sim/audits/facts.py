@@ -34,7 +34,7 @@ _EXACT = 1e-9
 """Of noise of scale 1: what is closer coincides, but for rounding."""
 
 
-def coincidences(
+def coincidence_scores(
     noise: AnswerNoise, owner: int, views: Sequence[View], first: Array, second: Array
 ) -> Array:
     """Return for each run how much closer noise comes to other noise under the second dataset.
@@ -73,7 +73,7 @@ def coincidences(
     return scores
 
 
-def shared(noise: AnswerNoise, view: View, exact: Array) -> int:
+def count_without_own_noise(noise: AnswerNoise, view: View, exact: Array) -> int:
     """Return how many answers of a run have no noise of their own; 0 where it lies on a grid.
 
     They have that of another answer, or none. An answer that is another one's equal says nothing
@@ -118,7 +118,6 @@ def _differences(drawn: Array, own: int) -> Array:
     return np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
 
 
-Counts = Ints
 RUNS = 8
 """Runs whose every answer and model is compared."""
 _SAME = 1e-9
@@ -126,7 +125,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, order=True)
-class Short:
+class Undercharge:
     """The amount by which a ledger charges less than it should, at worst.
 
     Attributes
@@ -147,7 +146,7 @@ class Short:
     cost: float = 0.0
 
 
-def heard(view: View) -> Counts:
+def answers_sent(view: View) -> Ints:
     """Return how many distinct answers each owner sent, by what was on the air.
 
     Gradients, where answers are made of several.
@@ -159,12 +158,12 @@ def heard(view: View) -> Counts:
     return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64) * view.gradients
 
 
-def released(scenario: Scenario) -> str:
+def charged_unit(scenario: Scenario) -> str:
     """Return what is charged: answers, or the gradients that they are made of."""
     return "gradients" if scenario.values_hidden > 1 else "answers"
 
 
-def budgets_hold(scenario: Scenario, most: Counts) -> Fact:
+def budget_fact(scenario: Scenario, most: Ints) -> Fact:
     """Judge the owner that sends most beyond its budget.
 
     Parameters
@@ -177,26 +176,30 @@ def budgets_hold(scenario: Scenario, most: Counts) -> Fact:
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    sentence = f"{released(scenario)} of owner {called[worst]} in a run: up to {count} sent"
+    sentence = f"{charged_unit(scenario)} of owner {called[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
         sentence += f", ε = {number(claim.cost(count))} by composition"
     return Fact(sentence, over[worst] > 0)
 
 
-def undercharged(problem: Problem, claims: Sequence[Owed], views: Sequence[View]) -> Short:
+def largest_undercharge(
+    problem: Problem, claims: Sequence[Owed], views: Sequence[View]
+) -> Undercharge:
     """Return where a ledger charges the least of what was sent in these runs."""
     ledger = Ledger.from_traces(problem.accountant, [view.trace for view in views])
-    worst = Short()
+    worst = Undercharge()
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
-        for owner, (count, claim) in enumerate(zip(heard(view).tolist(), claims, strict=True)):
+        for owner, (count, claim) in enumerate(
+            zip(answers_sent(view).tolist(), claims, strict=True)
+        ):
             cost = claim.cost(min(count, claim.answers))
             if np.isfinite(cost) and spent[owner] < cost * (1 - claim.slack):
-                worst = max(worst, Short(cost - spent[owner], owner, count, cost))
+                worst = max(worst, Undercharge(cost - spent[owner], owner, count, cost))
     return worst
 
 
-def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
+def ledger_fact(short: Undercharge, called: Sequence[int]) -> Fact:
     """Judge whether the ledger charges all that was on the air."""
     sentence = "the ledger charges every answer that was sent"
     if short.amount > 0:
@@ -207,7 +210,7 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     return Fact(sentence, short.amount > 0)
 
 
-def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
+def recomputed_fact(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, computed by a second method."""
     if anew is None:
         sentence = f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
@@ -216,7 +219,7 @@ def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     return Fact(sentence, stated < anew * (1 - Owed.slack))
 
 
-def own_noise(without: int) -> Fact:
+def own_noise_fact(without: int) -> Fact:
     """Judge how many answers, of all runs, have the noise of another one, or none.
 
     The difference of two answers with the same noise is an exact function of records: no ε is
@@ -227,7 +230,7 @@ def own_noise(without: int) -> Fact:
     return Fact("every answer has noise of its own", False)
 
 
-def own_noise_in_few(problem: Problem, views: Sequence[View]) -> Fact:
+def own_noise_fact_of_few_runs(problem: Problem, views: Sequence[View]) -> Fact:
     """Judge whether each answer of some runs has noise of its own, or say it was not compared.
 
     That whole runs carry no more than that is left to attacks on many of them.
@@ -238,15 +241,15 @@ def own_noise_in_few(problem: Problem, views: Sequence[View]) -> Fact:
     without = 0
     for view in views:
         exact = problem.task.reply.exact(view.owners, view.points, view.bounds)
-        without += shared(noise, view, exact)
+        without += count_without_own_noise(noise, view, exact)
     if without > 0:
-        return own_noise(without)
+        return own_noise_fact(without)
     count = sum(len(view.owners) for view in views)
     sentence = f"each of {count:,} answers of {len(views)} runs has noise of its own"
     return Fact(f"{sentence} (whole runs on two tables were not compared: --thorough)", False)
 
 
-def same_noise(scenario: Scenario, problem: Problem) -> Fact:
+def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:
     """Judge whether runs send what the attacked mechanism gives, and learn of nothing else.
 
     The j-th answer that is used is the gradient at its query, hidden by row j of the run's noise,
@@ -260,7 +263,7 @@ def same_noise(scenario: Scenario, problem: Problem) -> Fact:
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)
 
 
-def _sent_before(view: View) -> Counts:
+def _sent_before(view: View) -> Ints:
     """Return how many answers its owner had sent before each one that was used, (used,).
 
     The last of them may have waited for an update that was never made.
@@ -294,14 +297,14 @@ def _miscounted(problem: Problem, view: View, scope: Scope) -> int | None:
     if law is None or view.path is None:
         return None
     rounds = len(view.path) - 1
-    votes, owners = votes_of(problem, view), np.bincount(view.trace.updates["k"])[1:]
+    votes, owners = votes_by_round(problem, view), np.bincount(view.trace.updates["k"])[1:]
     noisy = votes + law.noise * scope.generator("count").standard_normal(rounds)
     due = -law.rate * (noisy / owners + 0.5 - law.quantile)
     off = np.abs(np.diff(np.log(view.path)) - due) > _SAME * np.maximum(1.0, np.abs(due))
     return int(np.argmax(off)) + 1 if off.any() else None
 
 
-def votes_of(problem: Problem, view: View) -> Array:
+def votes_by_round(problem: Problem, view: View) -> Array:
     """Return the sum of votes in each round of a run, (K,), were it on these records."""
     law, made = problem.task.reply.bound, view.trace.updates["k"]
     if law is None or view.bounds is None:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, attack, most_shown
 from asyncdp_sim.audits.claims import of_models, of_view, owed
-from asyncdp_sim.audits.facts import stated_anew
+from asyncdp_sim.audits.facts import recomputed_fact
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
@@ -80,7 +80,7 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     accounted = listener.learned(scenario.accountant, [trace]).most[0]
     worst = int(np.argmax(recomputed - accounted))
     whose = f"the last model of owner {called[worst]}"
-    return check, stated_anew(whose, float(accounted[worst]), float(recomputed[worst]))
+    return check, recomputed_fact(whose, float(accounted[worst]), float(recomputed[worst]))
 
 
 def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:
@@ -235,7 +235,7 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     view_name, most = f"the view that {whose} has", most_shown(claim, count, doubt)
     check = Check(view_name, names[view.owner], claim, shown, count, most)
     whose_view = f"{view_name} of owner {names[view.owner]}"
-    return [(check, stated_anew(whose_view, accounted, recomputed))]
+    return [(check, recomputed_fact(whose_view, accounted, recomputed))]
 
 
 def _view(

@@ -18,7 +18,7 @@ import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, Finding, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
-from asyncdp_sim.audits.facts import released
+from asyncdp_sim.audits.facts import charged_unit
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.core.arrays import Array, Ints
@@ -357,7 +357,7 @@ def noise_composes(
                 charge_words = f"ε₀ = {number(seen)} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             sentence = (
-                f"{claim.answers} {released(scenario)} of owner "
+                f"{claim.answers} {charged_unit(scenario)} of owner "
                 f"{scenario.owners.participants[owner]}, {charge_words}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )

@@ -19,17 +19,16 @@ from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Opened, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.facts import (
-    Counts,
-    Short,
-    coincidences,
-    heard,
-    shared,
-    undercharged,
-    votes_of,
+    Undercharge,
+    answers_sent,
+    coincidence_scores,
+    count_without_own_noise,
+    largest_undercharge,
+    votes_by_round,
 )
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, LearnerNoise
@@ -51,18 +50,18 @@ class AttackOutcome:
         The attack on the runs' scores, and what it measured.
     most_answers : array of int (N,)
         The largest number of answers that each owner sent in a run.
-    short : Short
+    undercharge : Undercharge
         What the ledger did not charge, at worst.
-    n_shared : int
+    n_without_own_noise : int
         Answers without noise of their own, in all runs.
     fewest_summed : int
         Answers in the smallest sum that was opened, where the observer receives sums; N elsewhere.
     """
 
     check: Check
-    most_answers: Counts
-    short: Short
-    n_shared: int
+    most_answers: Ints
+    undercharge: Undercharge
+    n_without_own_noise: int
     fewest_summed: int
 
 
@@ -129,8 +128,8 @@ def audit_run(
     return AttackOutcome(
         check,
         most_answers=np.max([part.most_answers for part in parts], axis=0),
-        short=max(part.short for part in parts),
-        n_shared=sum(part.n_shared for part in parts),
+        undercharge=max(part.undercharge for part in parts),
+        n_without_own_noise=sum(part.n_without_own_noise for part in parts),
         fewest_summed=min(part.fewest_summed for part in parts),
     )
 
@@ -140,9 +139,9 @@ class _ScoredRuns:
     """Runs on one dataset: their scores by name, (runs,), and the counts of `AttackOutcome`."""
 
     scores: Mapping[str, Array]
-    most_answers: Counts
-    short: Short
-    n_shared: int
+    most_answers: Ints
+    undercharge: Undercharge
+    n_without_own_noise: int
     fewest_summed: int
 
 
@@ -163,7 +162,7 @@ def _simulate_and_score(
     within = Streams(scenario.run.seed).within("audit", stream, side)
     views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
     log_ratios, closeness = np.zeros(len(views)), np.zeros(len(views))
-    n_shared, fewest_summed = 0, pair.first.task.objective.n_owners
+    n_without_own_noise, fewest_summed = 0, pair.first.task.objective.n_owners
     n_answers = [len(view.owners) for view in views]
     if sum(n_answers) > 0:
         noise = pair.first.task.reply.noise
@@ -171,7 +170,9 @@ def _simulate_and_score(
         ends = np.cumsum(n_answers)[:-1]
         first_by_run, second_by_run = np.split(first, ends), np.split(second, ends)
         exact = (first_by_run, second_by_run)[side]
-        n_shared = sum(shared(noise, view, g) for view, g in zip(views, exact, strict=True))
+        n_without_own_noise = sum(
+            count_without_own_noise(noise, view, g) for view, g in zip(views, exact, strict=True)
+        )
         if scenario.privacy.listener.sees_sums:
             opened = Opened.of(scenario)
             sums = [
@@ -181,7 +182,7 @@ def _simulate_and_score(
             log_ratios = np.array([log_ratio for log_ratio, _ in sums])
             fewest_summed = min(n_summed for _, n_summed in sums)
         else:
-            closeness = coincidences(noise, pair.owner, views, first, second)
+            closeness = coincidence_scores(noise, pair.owner, views, first, second)
             log_ratios = _of_answers(noise, views, first, second)
     sent = [_release_ticks(view, pair.owner) for view in views]
     scores = {
@@ -193,9 +194,9 @@ def _simulate_and_score(
     }
     return _ScoredRuns(
         scores,
-        most_answers=np.max([heard(view) for view in views], axis=0),
-        short=undercharged(problem, owed(scenario), views),
-        n_shared=n_shared,
+        most_answers=np.max([answers_sent(view) for view in views], axis=0),
+        undercharge=largest_undercharge(problem, owed(scenario), views),
+        n_without_own_noise=n_without_own_noise,
         fewest_summed=fewest_summed,
     )
 
@@ -305,7 +306,7 @@ def _of_counts(pair: Neighbours, view: View) -> float:
     law = pair.first.task.reply.bound
     if law is None or view.path is None:
         return 0.0
-    first, second = votes_of(pair.first, view), votes_of(pair.second, view)  # (K,)
+    first, second = votes_by_round(pair.first, view), votes_by_round(pair.second, view)  # (K,)
     n_summed = np.bincount(view.trace.updates["k"])[1:]
     shares = law.quantile - np.diff(np.log(view.path)) / law.rate
     from_middle = (shares - 0.5) * n_summed - (first + second) / 2

@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.audits import claims
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.facts import stated_anew
+from asyncdp_sim.audits.facts import recomputed_fact
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
@@ -86,12 +86,12 @@ def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
     scenario, trace = simulated("six-averaging.toml")
     monkeypatch.setattr(claims, "_MEETINGS", 3)
     assert claims.of_view(trace, owed(scenario), {1}, 2) is None
-    fact = stated_anew("a view", 1.0, None)
+    fact = recomputed_fact("a view", 1.0, None)
     assert fact.describe() == (
         "a view: ε = 1 stated; a second computation takes too long here: not refuted"
     )
-    assert stated_anew("a view", 1.0, 1.01).exceeded
-    assert not stated_anew("a view", 1.0, 0.5).exceeded
+    assert recomputed_fact("a view", 1.0, 1.01).exceeded
+    assert not recomputed_fact("a view", 1.0, 0.5).exceeded
 
 
 # Attacks on one record that several owners hold, beside what is printed of attackers.
