@@ -1,12 +1,12 @@
 """Facts that a claim rests on besides the noise, counted and compared in the attacked runs.
 
 An owner that releases more answers than its budget holds has spent more than ε_i, however hard it
-is to see; and what is shown of the mechanism is worth as much as runs use that mechanism. Noise of
-its own never coincides with that of another answer, of another coordinate, or with 0: where it does
-under one dataset and not under the other, the difference of two answers is an exact function of the
-records, and gives the record away.
+is to measure. An attack on the mechanism counts only if runs use that mechanism. And independent
+noise never coincides with other noise or with 0: where it does under one dataset and not under the
+other, the difference of two answers is an exact function of the records, and reveals a record.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,13 +25,22 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome
 
-_ROUNDING = 1e-13
-"""Of noise of scale 1, and of an answer in such units: what two ways to a gradient leave over. So
-little that among all pairs of all runs no two that are independent come as close by chance."""
+RUNS = 8
+"""Number of runs of which every answer and model is compared with what it should be."""
 MOST = 64
-"""Answers of a run that are compared, of the attacked owner first."""
-_EXACT = 1e-9
-"""Of noise of scale 1: what is closer coincides, but for rounding."""
+"""Number of answers of a run that are compared in pairs; those of the attacked owner come first."""
+_SAME_NOISE = 1e-13
+"""Distance below which two rows of noise of scale 1 are the same, times 1 + the largest answer in
+units of its noise. Rounding of two ways to one gradient stays below it; of 10⁵ answers (5·10⁹
+pairs) with one coordinate of independent Laplace noise, some pair comes as close by chance with
+probability 3·10⁻⁴, and with more coordinates practically never."""
+_LEAST_DISTANCE = 1e-9
+"""Distance of noise of scale 1 that counts as none. Noise is found as (answer − gradient)/scale,
+which rounds by up to 10⁻¹⁶ times an answer's size in noise scales: less than this up to 10⁶ scales.
+It caps a score at ln 10⁹ = 21 if distances are of order 1."""
+_SAME_NUMBER = 1e-9
+"""Relative difference up to which two computations of one number agree. Gradients of a batch differ
+from those taken one by one by about 10⁻¹³; another noise, or none, changes the first digits."""
 
 
 def coincidence_scores(
@@ -39,66 +48,40 @@ def coincidence_scores(
 ) -> Array:
     """Return for each run how much closer noise comes to other noise under the second dataset.
 
-    The logarithm of the least distance under the first over that under the second. Only pairs of
-    which the record changes the distance are looked at, each of which has a number of the
-    attacked owner in it.
+    A score is ln(d₁/d₂), where d₁ and d₂ are the smallest distances between two numbers of noise of
+    scale 1, or between one and 0, under the two datasets. Only pairs whose distance the attacked
+    record changes count; each has a number of the attacked owner in it. 0 where there are none.
 
     Parameters
     ----------
     noise : AnswerNoise
     owner : int
-        Who is attacked, from 0.
+        The attacked owner, from 0.
     views : sequence of View
-        What was heard in each run.
+        What the observer received in each run.
     first, second : array (m, p)
         Gradients of all answers of all runs, run after run, on the two datasets.
+
+    Returns
+    -------
+    array (runs,)
     """
-    scores, begin = np.zeros(len(views)), 0
-    for run, view in enumerate(views):
-        rows = slice(begin, begin + len(view.owners))
-        begin = rows.stop
+    scores = np.zeros(len(views))
+    ends = np.cumsum([len(view.owners) for view in views])
+    of_runs = zip(views, np.split(first, ends[:-1]), np.split(second, ends[:-1]), strict=True)
+    for run, (view, *gradients) in enumerate(of_runs):
         order = np.argsort(view.owners != owner, kind="stable")[:MOST]
         own = int(np.count_nonzero(view.owners[order] == owner))
         if own == 0:
             continue
         places, answers = view.places[order], view.answers[order]
-        drawn = np.stack(
-            [noise.drawn(places, exact[rows][order], answers) for exact in (first, second)]
-        )
-        apart = np.abs(_differences(np.where(np.isfinite(drawn), drawn, np.nan), own))
-        changed = np.abs(apart[0] - apart[1]) > _EXACT
+        drawn = np.stack([noise.drawn(places, exact[order], answers) for exact in gradients])
+        distances = np.abs(_differences(np.where(np.isfinite(drawn), drawn, np.nan), own))
+        changed = np.abs(distances[0] - distances[1]) > _LEAST_DISTANCE
         if changed.any():
-            least = np.maximum(apart[:, changed].min(axis=1), _EXACT)
+            least = np.maximum(distances[:, changed].min(axis=1), _LEAST_DISTANCE)
             scores[run] = np.log(least[0] / least[1])
     return scores
-
-
-def count_without_own_noise(noise: AnswerNoise, view: View, exact: Array) -> int:
-    """Return how many answers of a run have no noise of their own; 0 where it lies on a grid.
-
-    They have that of another answer, or none. An answer that is another one's equal says nothing
-    new. On a grid noise may coincide by chance.
-
-    Parameters
-    ----------
-    noise : AnswerNoise
-    view : View
-        What was heard in the run.
-    exact : array (m, p)
-        The gradients at its queries, on the dataset that it was run on.
-    """
-    if noise.added is None or len(view.owners) == 0:
-        return 0
-    noisy = noise.scale[view.places] > 0
-    answers = view.answers[noisy]
-    drawn = noise.drawn(view.places[noisy], exact[noisy], answers) / view.times[noisy, None]
-    units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.places[noisy]]
-    close = _ROUNDING * (1 + units.max(initial=0.0))
-    none = np.abs(drawn).max(axis=1, initial=0.0) < close
-    order = np.argsort(drawn[:, 0])
-    near = (np.abs(np.diff(drawn[order], axis=0)) < close).all(axis=1)
-    same = (np.diff(answers[order], axis=0) == 0).all(axis=1)
-    return int(np.count_nonzero(none)) + int(np.count_nonzero(near & ~same & ~none[order][1:]))
 
 
 def _differences(drawn: Array, own: int) -> Array:
@@ -118,26 +101,51 @@ def _differences(drawn: Array, own: int) -> Array:
     return np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
 
 
-RUNS = 8
-"""Runs whose every answer and model is compared."""
-_SAME = 1e-9
-"""Relative to the largest number of an answer: gradients taken one by one round otherwise."""
+def count_without_own_noise(noise: AnswerNoise, view: View, exact: Array) -> int:
+    """Return how many answers of a run have the noise of another answer, or none at all.
+
+    An answer that repeats another one exactly does not count: it says nothing new. 0 where noise
+    lies on a grid, on which independent noise may coincide.
+
+    Parameters
+    ----------
+    noise : AnswerNoise
+    view : View
+        What the observer received in the run.
+    exact : array (m, p)
+        The gradients at its queries, on the dataset that it was run on.
+    """
+    if noise.added is None or len(view.owners) == 0:
+        return 0
+    noisy = noise.scale[view.places] > 0
+    answers = view.answers[noisy]
+    drawn = noise.drawn(view.places[noisy], exact[noisy], answers) / view.times[noisy, None]
+    units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.places[noisy]]
+    close = _SAME_NOISE * (1 + units.max(initial=0.0))
+    none = np.abs(drawn).max(axis=1, initial=0.0) < close
+    # Rows with the same noise agree in the first coordinate: sorted by it they are neighbours, and
+    # m − 1 comparisons find them in place of m(m − 1)/2.
+    order = np.argsort(drawn[:, 0])
+    same_noise = (np.abs(np.diff(drawn[order], axis=0)) < close).all(axis=1)
+    same_answer = (np.diff(answers[order], axis=0) == 0).all(axis=1)
+    of_another = same_noise & ~same_answer & ~none[order][1:]
+    return int(np.count_nonzero(none)) + int(np.count_nonzero(of_another))
 
 
 @dataclass(frozen=True, order=True)
 class Undercharge:
-    """The amount by which a ledger charges less than it should, at worst.
+    """What a ledger charges an owner too little for one run.
 
     Attributes
     ----------
     amount : float
-        Of ε; 0 is nothing.
+        ε that is not charged; 0 where nothing is missing. Undercharges are ordered by it.
     owner : int
-        From 0.
+        The owner's number, from 0.
     count : int
-        Answers that it sent in a run.
+        Number of answers that it sent in the run.
     cost : float
-        Their ε.
+        ε of these answers.
     """
 
     amount: float = 0.0
@@ -147,11 +155,12 @@ class Undercharge:
 
 
 def answers_sent(view: View) -> Ints:
-    """Return how many distinct answers each owner sent, by what was on the air.
+    """Return how many distinct answers each owner sent in a run, (N,), lost ones too.
 
-    Gradients, where answers are made of several.
+    Where an answer is made of several gradients, it counts these. An owner that answers once, and
+    repeats that answer, has sent one.
     """
-    if view.trace.answers_once:  # what is on the air again is worked out of the first
+    if view.trace.answers_once:
         return np.bincount(view.owners, minlength=view.trace.n_owners).astype(np.int64)
     rows = view.trace.exchanges
     sent = rows["owner"][rows["transmissions"] > 0] - 1
@@ -159,24 +168,24 @@ def answers_sent(view: View) -> Ints:
 
 
 def charged_unit(scenario: Scenario) -> str:
-    """Return what is charged: answers, or the gradients that they are made of."""
+    """Return what a ledger charges, in words: answers, or the gradients that they are made of."""
     return "gradients" if scenario.values_hidden > 1 else "answers"
 
 
 def budget_fact(scenario: Scenario, most: Ints) -> Fact:
-    """Judge the owner that sends most beyond its budget.
+    """Judge whether some owner sends more answers in a run than its budget holds.
 
     Parameters
     ----------
     scenario : Scenario
-    most : array (N,)
-        Sent in a run, at most.
+    most : array of int (N,)
+        The largest number of answers that each owner sent in a run.
     """
-    claims, called = owed(scenario), scenario.owners.participants
+    claims, numbers = owed(scenario), scenario.owners.participants
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    sentence = f"{charged_unit(scenario)} of owner {called[worst]} in a run: up to {count} sent"
+    sentence = f"{charged_unit(scenario)} of owner {numbers[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
         sentence += f", ε = {number(claim.cost(count))} by composition"
@@ -186,32 +195,41 @@ def budget_fact(scenario: Scenario, most: Ints) -> Fact:
 def largest_undercharge(
     problem: Problem, claims: Sequence[Owed], views: Sequence[View]
 ) -> Undercharge:
-    """Return where a ledger charges the least of what was sent in these runs."""
+    """Return the largest undercharge of an owner in these runs, by the cost that a claim states."""
     ledger = Ledger.from_traces(problem.accountant, [view.trace for view in views])
     worst = Undercharge()
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
-        for owner, (count, claim) in enumerate(
-            zip(answers_sent(view).tolist(), claims, strict=True)
-        ):
+        for owner, count in enumerate(answers_sent(view).tolist()):
+            claim = claims[owner]
             cost = claim.cost(min(count, claim.answers))
             if np.isfinite(cost) and spent[owner] < cost * (1 - claim.slack):
                 worst = max(worst, Undercharge(cost - spent[owner], owner, count, cost))
     return worst
 
 
-def ledger_fact(short: Undercharge, called: Sequence[int]) -> Fact:
-    """Judge whether the ledger charges all that was on the air."""
+def ledger_fact(worst: Undercharge, numbers: Sequence[int]) -> Fact:
+    """Judge whether a ledger charges all that was sent; ``numbers`` are those of all owners."""
     sentence = "the ledger charges every answer that was sent"
-    if short.amount > 0:
+    if worst.amount > 0:
         sentence = (
-            f"the ledger: owner {called[short.owner]} sent {short.count} answers, which cost "
-            f"ε = {number(short.cost)}, and was charged {number(short.cost - short.amount)}"
+            f"the ledger: owner {numbers[worst.owner]} sent {worst.count} answers, which cost "
+            f"ε = {number(worst.cost)}, and was charged {number(worst.cost - worst.amount)}"
         )
-    return Fact(sentence, short.amount > 0)
+    return Fact(sentence, worst.amount > 0)
 
 
 def recomputed_fact(whose: str, stated: float, anew: float | None) -> Fact:
-    """Judge an ε that was stated of an observer beside the same, computed by a second method."""
+    """Judge whether a stated ε is at least the one that a second method computes.
+
+    Parameters
+    ----------
+    whose : str
+        The observer's name in a sentence.
+    stated : float
+        ε as the package computes it.
+    anew : float or None
+        ε by the second method; None where that takes too long, so that nothing is refuted.
+    """
     if anew is None:
         sentence = f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
         return Fact(sentence, False)
@@ -220,10 +238,10 @@ def recomputed_fact(whose: str, stated: float, anew: float | None) -> Fact:
 
 
 def own_noise_fact(without: int) -> Fact:
-    """Judge how many answers, of all runs, have the noise of another one, or none.
+    """Judge by how many answers of all runs have the noise of another one, or none.
 
-    The difference of two answers with the same noise is an exact function of records: no ε is
-    finite.
+    The difference of two answers with the same noise is an exact function of records, for which no
+    finite ε holds.
     """
     if without > 0:
         return Fact(f"{without} answers have the noise of another one, or none, ε = ∞", True)
@@ -250,38 +268,87 @@ def own_noise_fact_of_few_runs(problem: Problem, views: Sequence[View]) -> Fact:
 
 
 def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:
-    """Judge whether runs send what the attacked mechanism gives, and learn of nothing else.
+    """Judge whether runs send what the attacked mechanism gives, and learn from nothing else.
 
-    The j-th answer that is used is the gradient at its query, hidden by row j of the run's noise,
-    or of its copy's; and replay, which is what a run's models come from, ends where live learning
-    does.
+    The j-th answer that is used is the gradient at its query, hidden by row j of the run's noise
+    (of its copy's, where several copies run); and replay, from which a run's models come, ends at
+    the model at which live learning ends.
     """
-    for replicate in range(1, RUNS + 1):
-        odd = _odd(scenario, problem, replicate)
-        if odd is not None:
-            return Fact(f"noise in runs is not that of the attacked answers: {odd}", True)
+    for run in range(1, RUNS + 1):
+        discrepancy = _discrepancy(scenario, problem, run)
+        if discrepancy is not None:
+            sentence = f"noise in runs is not that of the attacked answers: {discrepancy}"
+            return Fact(sentence, True)
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)
+
+
+def _discrepancy(scenario: Scenario, problem: Problem, run: int) -> str | None:
+    """Return in words what a run sends or learns from wrongly; None if nothing."""
+    # Each computation takes the run's streams afresh: a name is handed out once.
+    task, scope = problem.task, Streams(scenario.run.seed).within("audit", "same", run)
+    view = overhear(scenario.network, task, scope)
+    if view.used > 0:
+        answer = _misplaced_answer(problem, view)
+        if answer is not None:
+            return f"answer {answer} of run {run} has the part of another one"
+        answer = _other_answer(scenario, problem, view, scope)
+        if answer is not None:
+            return f"answer {answer} of run {run} is another one"
+        round_number = _other_bound(problem, view, scope.afresh())
+        if round_number is not None:
+            return f"the clip bound after round {round_number} of run {run} is another one"
+        answer = view.otherwise()
+        if answer is not None:
+            return f"answer {answer} of run {run} is made of more than its noisy gradients"
+    if scenario.timing_unaccounted is None:
+        options = ([scope.afresh()], task.record_every, task.asks)
+        path = replay([view.trace], task.steps, task.reply, *options)
+        if path.final[0].tobytes() != view.final.tobytes():
+            return f"replay of run {run} ends at another model"
+    return None
+
+
+def _misplaced_answer(problem: Problem, view: View) -> int | None:
+    """Return the first used answer, from 1, whose noise is that of another number of answers."""
+    used = slice(0, view.used)
+    expected = problem.task.reply.places(view.owners[used], _sent_before(view))
+    wrong = np.flatnonzero(view.places[used] != expected)
+    return int(wrong[0]) + 1 if len(wrong) > 0 else None
 
 
 def _sent_before(view: View) -> Ints:
     """Return how many answers its owner had sent before each one that was used, (used,).
 
-    The last of them may have waited for an update that was never made.
+    Counted here from the exchanges, and not taken from the trace, whose count is what is audited.
     """
     trace = view.trace
     rows = trace.exchanges[trace.exchanges["transmissions"] > 0]
+    sent_by_owner, before = Counter[int](), dict[int, int]()
+    for owner, _, message in sorted(rows[["owner", "release_tick", "message"]].tolist()):
+        before[message] = sent_by_owner[owner]
+        sent_by_owner[owner] += 1
+    # Answers that were used last may have waited for an update that was never made.
     waiting = trace.exchanges[trace.came_to(ExchangeOutcome.buffered)]
     used = [*trace.updates["message"].tolist(), *waiting["message"].tolist()]
-    sent = sorted(rows[["owner", "release_tick", "message"]].tolist())
-    before = {
-        message: place - next(k for k, row in enumerate(sent) if row[0] == owner)
-        for place, (owner, _, message) in enumerate(sent)
-    }
     return np.array([before[message] for message in used])
 
 
-def _exact(scenario: Scenario, problem: Problem, view: View, scope: Scope) -> Array:
-    """Return the gradients that answers of a run hide, over sampled records if there are any."""
+def _other_answer(scenario: Scenario, problem: Problem, view: View, scope: Scope) -> int | None:
+    """Return the first used answer, from 1, that is not its gradient plus the next row of noise."""
+    reply, used = problem.task.reply, slice(0, view.used)
+    exact = _exact_gradients(scenario, problem, view, scope.afresh())
+    [source] = reply.noise_of([scope.afresh()])
+    draw = reply.noise.drawing(problem.task.steps.answer_size)
+    rows = draw(source, view.used) * view.times[used, None]
+    expected = reply.noise.add_noise(view.places[used], exact, rows)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(expected - view.answers[used]).max(axis=1)
+        wrong = error > _SAME_NUMBER * np.maximum(1.0, np.abs(expected).max(axis=1))
+    return int(np.argmax(wrong)) + 1 if wrong.any() else None
+
+
+def _exact_gradients(scenario: Scenario, problem: Problem, view: View, scope: Scope) -> Array:
+    """Return the gradients (used, p) that used answers hide, over sampled records if any are."""
     probability, used, bounds = scenario.privacy.sampling, slice(0, view.used), view.bounds
     owners, points = view.owners[used], view.points[used]
     if probability is None:
@@ -291,63 +358,26 @@ def _exact(scenario: Scenario, problem: Problem, view: View, scope: Scope) -> Ar
     return problem.records.included(owners, points, draws, probability)
 
 
-def _miscounted(problem: Problem, view: View, scope: Scope) -> int | None:
-    """Return the first round whose bound does not follow from its votes and its noise."""
+def _other_bound(problem: Problem, view: View, scope: Scope) -> int | None:
+    """Return the first round, from 1, whose bound does not follow from its votes and its noise."""
     law = problem.task.reply.bound
     if law is None or view.path is None:
         return None
     rounds = len(view.path) - 1
     votes, owners = votes_by_round(problem, view), np.bincount(view.trace.updates["k"])[1:]
     noisy = votes + law.noise * scope.generator("count").standard_normal(rounds)
-    due = -law.rate * (noisy / owners + 0.5 - law.quantile)
-    off = np.abs(np.diff(np.log(view.path)) - due) > _SAME * np.maximum(1.0, np.abs(due))
-    return int(np.argmax(off)) + 1 if off.any() else None
+    expected = -law.rate * (noisy / owners + 0.5 - law.quantile)
+    error = np.abs(np.diff(np.log(view.path)) - expected)
+    wrong = error > _SAME_NUMBER * np.maximum(1.0, np.abs(expected))
+    return int(np.argmax(wrong)) + 1 if wrong.any() else None
 
 
 def votes_by_round(problem: Problem, view: View) -> Array:
     """Return the sum of votes in each round of a run, (K,), were it on these records."""
-    law, made = problem.task.reply.bound, view.trace.updates["k"]
+    law, rounds = problem.task.reply.bound, view.trace.updates["k"]
     if law is None or view.bounds is None:
         return np.zeros(view.trace.n_updates)
-    used = slice(0, len(made))
+    used = slice(0, len(rounds))
     exact = problem.task.reply.gradients.gradient(view.owners[used], view.points[used])
     _, votes = law.clip(exact, view.bounds[used])
-    return np.asarray(np.bincount(made, votes, view.trace.n_updates + 1)[1:], dtype=float)
-
-
-def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
-    """Return what is not as it should be in a run."""
-    task = problem.task
-
-    def streams() -> Streams:
-        return Streams(scenario.run.seed)
-
-    name = ("audit", "same", number)
-    view = overhear(scenario.network, task, streams().within(*name))
-    noise, size, used = task.reply.noise, task.steps.answer_size, slice(0, view.used)
-    if view.used > 0:
-        owners, places = view.owners[used], view.places[used]
-        exact = _exact(scenario, problem, view, streams().within(*name))
-        misplaced = np.flatnonzero(places != task.reply.places(owners, _sent_before(view)))
-        if len(misplaced) > 0:
-            return f"answer {misplaced[0] + 1} of run {number} has the part of another one"
-        [source] = task.reply.noise_of([streams().within(*name)])
-        rows = noise.drawing(size)(source, view.used) * view.times[used, None]
-        due = noise.add_noise(places, exact, rows)
-        with np.errstate(invalid="ignore"):
-            off = np.abs(due - view.answers[used]).max(axis=1)
-            far = off > _SAME * np.maximum(1.0, np.abs(due).max(axis=1))
-        if far.any():
-            return f"answer {int(np.argmax(far)) + 1} of run {number} is another one"
-        counted = _miscounted(problem, view, streams().within(*name))
-        if counted is not None:
-            return f"the clip bound after round {counted} of run {number} is another one"
-        made = view.otherwise()
-        if made is not None:
-            return f"answer {made} of run {number} is made of more than its noisy gradients"
-    if scenario.timing_unaccounted is None:
-        options = ([streams().within(*name)], task.record_every, task.asks)
-        path = replay([view.trace], task.steps, task.reply, *options)
-        if path.final[0].tobytes() != view.final.tobytes():
-            return f"replay of run {number} ends at another model"
-    return None
+    return np.asarray(np.bincount(rounds, votes, view.trace.n_updates + 1)[1:], dtype=float)
