@@ -1,5 +1,6 @@
-"""Another protocol beside the scenario's, and by how much what it gains is larger."""
+"""Another protocol at the same ε, and by how much owners gain more with it than the scenario's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 from typing import Any
@@ -7,21 +8,23 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.decision.forecast import GainForecast
-from asyncdp_sim.decision.gain import Estimate, of_runs, over_halves
+from asyncdp_sim.decision.gain import Estimate, Gain, of_runs, over_halves
+
+Pairs = Sequence[tuple[Gain, Gain]]
+"""Of each owner its gain with the scenario's protocol, and with another one."""
 
 
 def difference(one: GainForecast, other: GainForecast) -> Estimate:
-    """Return by how much the gain of another protocol is larger, of the same rows and owners.
+    """Return how much larger the mean gain with another protocol is, of the same rows and owners.
 
-    Over halves it is that of :func:`~asyncdp_sim.decision.gain.over_halves`. Over N owners the
-    variance by rows is s²/N, s² that of differences between owners: it holds what the rows of each
-    leave open, and that owners differ. Of one owner nothing is known of how both errors go
-    together, so that their standard deviations add up.
+    Where halves of public rows judge, the estimate is that of
+    :func:`~asyncdp_sim.decision.gain.over_halves`; else that of one owner or of several. It is NaN
+    where no owner's gain is known with both.
 
     Parameters
     ----------
     one, other : GainForecast
-        Judged alike.
+        With the scenario's protocol and with another one, judged alike.
     """
     halves = [
         [(a, b) for a, b in zip(*pair, strict=True) if isfinite(a.gain.value + b.gain.value)]
@@ -32,17 +35,33 @@ def difference(one: GainForecast, other: GainForecast) -> Estimate:
     means = [float(np.mean([b.gain.value - a.gain.value for a, b in half])) for half in halves]
     if len(halves) > 1:
         return over_halves(means)
-    [pairs], [value] = halves, means
-    if len(pairs) == 1:
-        [(a, b)] = pairs
-        parts = [*a.gain.parts, *b.gain.parts]
-        deviation = sqrt(a.gain.variance) + sqrt(b.gain.variance)
-        degrees = min((degrees for _, degrees in parts), default=1.0)
-        return Estimate(value, ((deviation**2, degrees),))
-    apart = [b.gain.value - a.gain.value for a, b in pairs]
+    [pairs], [mean] = halves, means
+    return _of_one_owner(pairs, mean) if len(pairs) == 1 else _over_owners(pairs, mean)
+
+
+def _of_one_owner(pairs: Pairs, difference: float) -> Estimate:
+    """Return the difference of one owner's gains, with the sum of their standard deviations.
+
+    How the errors of both gains are correlated is unknown, and no correlation makes it larger. It
+    has the fewest degrees of freedom of all parts.
+    """
+    [(a, b)] = pairs
+    parts = [*a.gain.parts, *b.gain.parts]
+    deviation = sqrt(a.gain.variance) + sqrt(b.gain.variance)
+    degrees = min((degrees for _, degrees in parts), default=1.0)
+    return Estimate(difference, ((deviation**2, degrees),))
+
+
+def _over_owners(pairs: Pairs, mean: float) -> Estimate:
+    """Return the mean difference over N owners, with the variance s²/N of differences by owner.
+
+    It covers the rows of each owner and how owners differ; to it adds the variance of runs.
+    """
+    differences = [b.gain.value - a.gain.value for a, b in pairs]
     by_run = np.mean([b.by_run - a.by_run for a, b in pairs], axis=0)
-    of_rows = float(np.var(apart, ddof=1)) / len(apart)
-    return Estimate(value, ((of_rows, len(apart) - 1.0), *of_runs(by_run, pairs[0][0].redraw)))
+    of_owners = float(np.var(differences, ddof=1)) / len(pairs)
+    parts = ((of_owners, len(pairs) - 1.0), *of_runs(by_run, pairs[0][0].redraw))
+    return Estimate(mean, parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +71,16 @@ class Alternative:
     Attributes
     ----------
     name : str
+        What it is called in a sentence.
     settings : dict
-        Parts of the scenario that it replaces.
+        Parts of the scenario that it replaces, as tables.
     refused : str or None
-        Why it does not fit the scenario.
+        Why it does not fit the scenario; None where it does.
     gains : GainForecast or None
+        What owners gain with it; None where it is refused.
     more : Estimate or None
-        By how much the mean gain is larger than with the scenario's protocol, or that of the owner
-        that asks.
+        How much larger the mean gain, or that of the owner that asks, is than with the scenario's
+        protocol; in the unit of the errors.
     """
 
     name: str

@@ -243,11 +243,12 @@ class Population:
 
     @property
     def judge(self) -> Quadratic | None:
-        """The loss whose f and θ* define ψ, if more rows than the owners' judge models.
+        """The quadratic loss whose f and θ* define ψ; None if the loss is not quadratic.
 
-        That is so with ``data.score_on = "all"``.
+        It is of more rows than the owners' with ``data.score_on = "all"``.
         """
-        return self.problem.task.objective.judge
+        judge = self.problem.task.objective.judge
+        return self.objective if judge is None else judge
 
     @property
     def participants(self) -> Participants:
@@ -322,11 +323,10 @@ def value_alone(known: Population) -> Array:
     ψ(θ_i*) ≥ 0 of exact second moments: θ_i* minimises over Θ, as θ* does, whose f is the least
     there. It is the fit to all records, and decides nothing.
     """
-    objective = known.objective
-    if objective is None:
+    objective, judge = known.objective, known.judge
+    if objective is None or judge is None:
         return np.zeros(0)
     alone = np.stack([objective.of_owner(owner).optimum for owner in range(objective.n_owners)])
-    judge = objective if known.judge is None else known.judge
     return judge.relative_fitness(alone)
 
 

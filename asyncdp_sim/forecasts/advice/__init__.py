@@ -1,1 +1,1 @@
-"""Choices sought by moments and settled by simulated runs: step, length, coalition, budgets."""
+"""Choices compared by simulated runs: the step and its length, owners to invite, budgets to buy."""

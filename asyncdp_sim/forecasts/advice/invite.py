@@ -14,7 +14,7 @@ from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, ratio_of_psi
+from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes
@@ -36,9 +36,9 @@ NOBODY = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coalition:
-    """Some of the owners, and how they learn.
+    """Some of the owners, and how they learn; each that is tried is one of its own.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Trialled:
     """
 
     coalition: Coalition
-    simulated: Played
+    simulated: contest.Played
     owners: Participants
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Trialled:
 
 
 @dataclass(frozen=True, eq=False)
-class Invited(Advice):
+class Invited(contest.Advice):
     """Advice on the owners to invite to a scenario's learning.
 
     Attributes
@@ -195,45 +195,48 @@ def invite(
     given = Coalition(tuple(range(1, size + 1)), records, step, own.run.updates, max(answers))
     with processes(workers) as mapped:
 
-        def play(it: Coalition) -> Play:
+        def play(it: Coalition) -> contest.Play:
             scene, data = (own, known.dataset) if it is given else by_themselves(known, it)
             return partial(contest.ends, scene, dataset=data, workers=workers, run_map=mapped)
 
-        def ranked(tried: Sequence[Coalition]) -> list[int]:
+        def ranked(tried: Sequence[Coalition]) -> list[Coalition]:
             most = light(contest.SHARE * sum(it.updates for it in tried))
-            return contest.winner([play(it) for it in tried], most, progress)
+            order = contest.winner([play(it) for it in tried], most, progress)
+            return [tried[place] for place in order]
 
         first = list(_coalitions(known, given))
-        best_of: dict[tuple[int, ...], Coalition] = {}
-        for at in ranked(first):
-            best_of.setdefault(first[at].members, first[at])
-        leading = dict.fromkeys([*list(best_of.values())[: 1 + NEXT], best_of[given.members]])
-        tried = [given, *(way for it in leading for way in _ways(own, it))]
+        leaders = _best_of_members(ranked(first))
+        everybody = next(it for it in leaders if it.members == given.members)
+        seeds = dict.fromkeys([*leaders[: 1 + NEXT], everybody])
+        tried = [given, *(way for it in seeds for way in _ways(own, it))]
         order = ranked(tried)
-        places: dict[tuple[int, ...], int] = {}
-        for at in order:
-            places.setdefault(tried[at].members, at)
-        everybody = next(at for at in order if at > 0 and tried[at].members == given.members)
-        shown = list(dict.fromkeys([*list(places.values())[: 1 + NEXT], everybody, 0]))
-        shown.sort(key=order.index)
+        everybody = next(it for it in order if it.members == given.members and it is not given)
+        reported = [*_best_of_members(order)[: 1 + NEXT], everybody, given]
+        shown = sorted(dict.fromkeys(reported), key=order.index)
         called = _named(asked, known)
-        scenarios = {at: _invited(asked, tried[at], called) if at else asked for at in shown}
+        scenarios = {it: asked if it is given else _invited(asked, it, called) for it in shown}
         best, gains = _gaining(scenarios, private=private, workers=workers, progress=progress)
-        runs = light(sum(tried[at].updates for at in shown))
-        settled = contest.afresh([play(tried[at]) for at in shown], runs, progress)
-    done = {
-        at: Trialled(tried[at], figure, known.participants)
-        for at, figure in zip(shown, settled, strict=True)
+        runs = light(sum(it.updates for it in shown))
+        played = contest.afresh([play(it) for it in shown], runs, progress)
+    trialled = {
+        it: Trialled(it, simulated, known.participants)
+        for it, simulated in zip(shown, played, strict=True)
     }
     return Invited(
         **contest.advice_on(known, asked, None if _worse(gains) else scenarios[best]),
-        best=done[best],
-        everybody=done[everybody],
-        given=done[0],
-        others=tuple(done[at] for at in shown if at not in (best, everybody, 0)),
+        best=trialled[best],
+        everybody=trialled[everybody],
+        given=trialled[given],
+        others=tuple(trialled[it] for it in shown if it not in (best, everybody, given)),
         verdict=decide(gains).decision,
         choices=len(first) + len(tried),
     )
+
+
+def _best_of_members(ranked: Sequence[Coalition]) -> list[Coalition]:
+    """Return the first of all coalitions of the same members, in their order."""
+    first = {it.members: it for it in reversed(ranked)}
+    return [it for it in ranked if first[it.members] is it]
 
 
 def _refuse(scenario: Scenario) -> None:
@@ -327,13 +330,13 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
     return names if named and len(set(names)) == len(numbers) else numbers
 
 
-def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
+def _gaining(scenarios: dict[Coalition, Scenario], **how: Any) -> tuple[Coalition, Forecast]:
     """Return the first choice whose joint model errs less than own models; else the first."""
-    forecasts = dict[int, Forecast]()
-    for at, scenario in scenarios.items():
-        forecasts[at] = forecast(scenario, judged=Asked(own_best="linear"), **how)
-        if not _worse(forecasts[at]):
-            return at, forecasts[at]
+    forecasts = dict[Coalition, Forecast]()
+    for it, scenario in scenarios.items():
+        forecasts[it] = forecast(scenario, judged=Asked(own_best="linear"), **how)
+        if not _worse(forecasts[it]):
+            return it, forecasts[it]
     best = next(iter(forecasts))
     return best, forecasts[best]
 
@@ -347,6 +350,3 @@ def _worse(found: Forecast) -> bool:
     if found.scenario.owners.count < 2:  # nobody joins anybody
         return True
     return gains is not None and not gains.joint < gains.own
-
-
-__all__ = ["Invited", "Trialled", "invite"]

@@ -11,7 +11,6 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import Advice, Played
 from asyncdp_sim.forecasts.population import Population, affordable, final_psi, population, task_at
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Participants, Scenario
@@ -82,14 +81,13 @@ def _judge(known: Population) -> Quadratic:
         "owners share records, so that none can sell its budget alone": privacy.overlap > 1,
     }
     contest.refuse(reasons, "a scenario whose noise has no price", REMEDY)
-    objective = known.objective if known.judge is None else known.judge
-    if objective is None:
+    if known.judge is None:
         raise TypeError("no quadratic loss, which is refused above")
-    return objective
+    return known.judge
 
 
 @dataclass(frozen=True, eq=False)
-class PurchaseResult(Advice):
+class PurchaseResult(contest.Advice):
     """Budgets that were bought, compared with others in the same simulated runs.
 
     Attributes
@@ -111,11 +109,11 @@ class PurchaseResult(Advice):
 
     owners: Participants
     purchase: Purchase
-    simulated: Played
+    simulated: contest.Played
     equal: float
-    with_equal: Played
+    with_equal: contest.Played
     given_total: float
-    given: Played
+    given: contest.Played
 
     @property
     def verdict(self) -> str:
@@ -206,7 +204,8 @@ def buy(
     choices = [task_at(known, epsilon) for epsilon in (purchase.epsilon, equal, own_budgets)]
     runs = affordable(own, known.dataset, 3 * own.run.updates, replicates)
     _, learned = known.quick_runs.learned(choices, range(1, 1 + runs), **options)
-    bought, with_equal, as_given = (Played(final_psi(choice.curve)) for choice in learned)
+    bought, with_equal, as_given = (contest.Played(final_psi(choice.curve)) for choice in learned)
+    # Not validated: an owner whose noise costs nothing sells no ε at all.
     privacy = asked.privacy.model_copy(update={"epsilon": tuple(purchase.epsilon.tolist())})
     return PurchaseResult(
         **contest.advice_on(known, asked, asked.model_copy(update={"privacy": privacy})),
