@@ -28,6 +28,7 @@ from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.sentences.label import Label
 
+Ends = tuple[Array, Array, Array]
 LOOKS: Mapping[str, dict[str, Any]] = {
     "gains": {"color": BLUE, "marker": "^"},
     "does worse": {"color": VERMILION, "marker": "v"},
@@ -35,65 +36,30 @@ LOOKS: Mapping[str, dict[str, Any]] = {
     "undecided": {"color": GRAY, "marker": "D", "markerfacecolor": "white"},
 }
 """Colour and shape of each verdict."""
-Ends = tuple[Array, Array, Array]
-
-
-def by_owner(result: Result) -> Picture:
-    """Draw each owner's gain, as a run has judged it.
-
-    Raises
-    ------
-    ResultError
-        If a table is absent or damaged.
-    """
-    judged = result.manifest | {"owners": result.frame("gains").to_dict("records")}
-    declared, table = _of_owners(judged)
-    caption = (
-        "By how much each owner's error is smaller by joining than with its best own model, with "
-        "95 % intervals."
-    )
-    return Picture("profit", declared, table, caption, label([result]))
-
-
-def counted(verdicts: Any) -> str:
-    """Return how many owners have which verdict, in a sentence."""
-    gains, worse, same, open_ = (int(np.sum(verdicts == name)) for name in LOOKS)
-    total = len(verdicts)
-    text = f"{gains} of {total} owners gain by joining, {worse} do worse"
-    text += f", {same} have no material difference" if same else ""
-    return f"{text}, {open_} are undecided" if open_ else text
-
-
-def _marked(places: Any, gains: Ends, verdicts: Any) -> list[Layer]:
-    """Return gains and their intervals at places, marked by verdict, and the level of no gain."""
-    size = float(np.clip(90 / len(places), 2.5, 5.0))
-    marks = [Layer("level", y=0.0, look={"color": THEORY, "linewidth": 1.0})]
-    for verdict in LOOKS:
-        here = verdicts == verdict
-        look = {"linestyle": "none", "markersize": size, "elinewidth": 0.9, **LOOKS[verdict]}
-        if here.any():
-            value, low, high = (end[here] for end in gains)
-            marks.append(Layer("line", places[here], value, low, high, verdict, look=look))
-    return marks
-
-
-def _people(owners: Participants, records: Array) -> Side:
-    """Return the owners' axis: of a few each with its name and records, of many without ticks."""
-    limits = (0.4, len(records) + 0.6)
-    if len(records) > FEW_OWNERS:
-        return Side("owners, the largest gain first", limits=limits, ticks=(), labels=())
-    named = zip(owners.labels, records, strict=True)
-    labels = [f"{plain_text(name)}\n{number(own)}" for name, own in named]
-    return Side("owner $i$, with $n_i$ training rows", limits=limits,
-                ticks=range(1, len(records) + 1), labels=labels)  # fmt: skip
-
-
 OWNERS = "forecast-owners"
 """Name of the picture of a forecast's owners."""
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
 OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
 OF_BUDGETS = {"epsilon", "factor", "decision", "consortium", "owners"}
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
+
+
+def _has(part: object, keys: set[str]) -> bool:
+    return isinstance(part, dict) and part.keys() >= keys
+
+
+def _whole(found: dict[str, Any]) -> bool:
+    """Return whether the parts of a forecast are what they should be."""
+    curve, times, levels, rows = (found[key] for key in ("curve", "times", "quantiles", "owners"))
+    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
+        return False
+    tried = found.get("budgets", [])
+    if not (isinstance(tried, list) and all(_has(each, OF_BUDGETS) for each in tried)):
+        return False
+    rows = [*rows, *(owner for each in tried for owner in each["owners"])]
+    owners = all(_has(owner, OF_OWNERS) for owner in rows)
+    spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
+    return owners and spread and len(curve) == len(times) > 0
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -120,36 +86,115 @@ def read(file: Path) -> dict[str, Any]:
     raise not_a_result(file, content, remedy)
 
 
-def _whole(found: dict[str, Any]) -> bool:
-    """Return whether the parts of a forecast are what they should be."""
-    curve, times, levels, rows = (found[key] for key in ("curve", "times", "quantiles", "owners"))
-    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
-        return False
-    tried = found.get("budgets", [])
-    if not (isinstance(tried, list) and all(_has(each, OF_BUDGETS) for each in tried)):
-        return False
-    rows = [*rows, *(owner for each in tried for owner in each["owners"])]
-    owners = all(_has(owner, OF_OWNERS) for owner in rows)
-    spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
-    return owners and spread and len(curve) == len(times) > 0
+def _label(found: Mapping[str, Any]) -> Label:
+    """Return the label of a forecast, which is about the data that it read."""
+    if found["release"] is True:
+        text = "Forecast, not a run. No private record was read."
+        return Label(text, True, 0.0, 0.0, timing_accounted=True, release=True)
+    text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
+    return Label(text, False, inf, None, timing_accounted=True, release=False)
 
 
-def _has(part: object, keys: set[str]) -> bool:
-    return isinstance(part, dict) and part.keys() >= keys
+def _upward(found: Mapping[str, Any]) -> Side:
+    unit = f" ({found['unit']})" if found.get("unit") else ""
+    return Side(f"gain: smaller {found['score']}{unit}", grid=True)
 
 
-def pictures(found: dict[str, Any]) -> list[Picture]:
-    """Draw a forecast."""
-    drawn = [owners(found)] if len(found["owners"]) > 0 else []
-    tried = by_epsilon(found)
-    return [over_time(found), *drawn, *([] if tried is None else [tried])]
+def _marked(places: Any, gains: Ends, verdicts: Any) -> list[Layer]:
+    """Return gains and their intervals at places, marked by verdict, and the level of no gain."""
+    size = float(np.clip(90 / len(places), 2.5, 5.0))
+    marks = [Layer("level", y=0.0, look={"color": THEORY, "linewidth": 1.0})]
+    for verdict in LOOKS:
+        here = verdicts == verdict
+        look = {"linestyle": "none", "markersize": size, "elinewidth": 0.9, **LOOKS[verdict]}
+        if here.any():
+            value, low, high = (end[here] for end in gains)
+            marks.append(Layer("line", places[here], value, low, high, verdict, look=look))
+    return marks
 
 
-def beside_decision(found: Mapping[str, Any]) -> Picture | None:
-    """Draw the gains of several owners; if at most one is known, its gain or the mean by ε."""
-    several = len(found["owners"]) > 1
-    drawn = None if several else by_epsilon(found)
-    return owners(found) if drawn is None and len(found["owners"]) > 0 else drawn
+def _people(owners: Participants, records: Array) -> Side:
+    """Return the owners' axis: of a few each with its name and records, of many without ticks."""
+    limits = (0.4, len(records) + 0.6)
+    if len(records) > FEW_OWNERS:
+        return Side("owners, the largest gain first", limits=limits, ticks=(), labels=())
+    named = zip(owners.labels, records, strict=True)
+    labels = [f"{plain_text(name)}\n{number(own)}" for name, own in named]
+    return Side("owner $i$, with $n_i$ training rows", limits=limits,
+                ticks=range(1, len(records) + 1), labels=labels)  # fmt: skip
+
+
+def counted(verdicts: Any) -> str:
+    """Return how many owners have which verdict, in a sentence."""
+    gains, worse, same, open_ = (int(np.sum(verdicts == name)) for name in LOOKS)
+    total = len(verdicts)
+    text = f"{gains} of {total} owners gain by joining, {worse} do worse"
+    text += f", {same} have no material difference" if same else ""
+    return f"{text}, {open_} are undecided" if open_ else text
+
+
+def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
+    """Return the mean gain and its interval where it is known, and how many owners gain."""
+    budgets = [epsilon for owner in found["owners"] if (epsilon := as_float(owner.get("epsilon")))]
+    at = f"At ε = {numbers(budgets)}, " if budgets else ""
+    together = found.get("consortium") or {}
+    gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
+    if not np.isfinite([gain, low, high]).all():
+        return f"{at}{counted(verdicts)}"
+    mean = f"the mean gain is {estimate(gain, low, high, found.get('unit') or '')}"
+    text = f"{at}{mean}: {counted(verdicts)}"
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _of_owners(found: Mapping[str, Any]) -> tuple[Declaration, Columns]:
+    """Return the gains of a forecast's or a run's owners, the largest first, and their table."""
+    rows = sorted(found["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"]), nan=-inf))
+    called = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
+    people = Participants(tuple(owner["owner"] for owner in rows), called)
+    gain, low, high = (
+        np.array([known(owner[key]) for owner in rows]) for key in ("gain", "low", "high")
+    )
+    verdicts = np.array([owner["verdict"] for owner in rows])
+    records = np.array([owner["records"] for owner in rows], dtype=float)
+    marks = _marked(np.arange(1, len(rows) + 1), (gain, low, high), verdicts)
+    panel = Panel(marks, _people(people, records), _upward(found))
+    table = {**owner_table(people), "records": records, "gain": gain, "low": low, "high": high}
+    return Declaration([panel], title=_forecast(found, verdicts)), table | {"verdict": verdicts}
+
+
+def by_owner(result: Result) -> Picture:
+    """Draw each owner's gain, as a run has judged it.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    judged = result.manifest | {"owners": result.frame("gains").to_dict("records")}
+    declared, table = _of_owners(judged)
+    caption = (
+        "By how much each owner's error is smaller by joining than with its best own model, with "
+        "95 % intervals."
+    )
+    return Picture("profit", declared, table, caption, label([result]))
+
+
+def owners(found: Mapping[str, Any]) -> Picture:
+    """Draw every owner's gain with its 95 % interval, the largest first."""
+    declared, table = _of_owners(found)
+    caption = f"Gain of each owner by joining, with 95 % intervals ({found['data']})."
+    return Picture(OWNERS, declared, table, caption, _label(found), exact=False)
+
+
+def _from_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
+    """Return at which ε an owner gains, in a sentence."""
+    gains = epsilon[verdicts == "gains"]
+    between = f"between ε = {number(epsilon[0])} and {number(epsilon[-1])}"
+    if len(gains) == 0:
+        return f"No gain of {who} is shown at any ε {between}"
+    if len(gains) == len(epsilon):
+        return f"{who[0].upper()}{who[1:]} gains at every ε tried {between}"
+    return f"Of {len(epsilon)} ε {between}, {who} gains at {numbers(gains.tolist())}"
 
 
 def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
@@ -192,17 +237,6 @@ def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     return Picture("forecast-by-epsilon", said, table, caption, _label(found), exact=False)
 
 
-def _from_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
-    """Return at which ε an owner gains, in a sentence."""
-    gains = epsilon[verdicts == "gains"]
-    between = f"between ε = {number(epsilon[0])} and {number(epsilon[-1])}"
-    if len(gains) == 0:
-        return f"No gain of {who} is shown at any ε {between}"
-    if len(gains) == len(epsilon):
-        return f"{who[0].upper()}{who[1:]} gains at every ε tried {between}"
-    return f"Of {len(epsilon)} ε {between}, {who} gains at {numbers(gains.tolist())}"
-
-
 def over_time(found: dict[str, Any]) -> Picture:
     """Draw the expected ψ against time, the spread of ψ at the end, and the target."""
     times, curve = (np.array([known(v) for v in found[key]]) for key in ("times", "curve"))
@@ -231,51 +265,15 @@ def over_time(found: dict[str, Any]) -> Picture:
     return Picture("forecast-over-time", declared, table, caption, _label(found), exact=False)
 
 
-def owners(found: Mapping[str, Any]) -> Picture:
-    """Draw every owner's gain with its 95 % interval, the largest first."""
-    declared, table = _of_owners(found)
-    caption = f"Gain of each owner by joining, with 95 % intervals ({found['data']})."
-    return Picture(OWNERS, declared, table, caption, _label(found), exact=False)
+def beside_decision(found: Mapping[str, Any]) -> Picture | None:
+    """Draw the gains of several owners; if at most one is known, its gain or the mean by ε."""
+    several = len(found["owners"]) > 1
+    drawn = None if several else by_epsilon(found)
+    return owners(found) if drawn is None and len(found["owners"]) > 0 else drawn
 
 
-def _of_owners(found: Mapping[str, Any]) -> tuple[Declaration, Columns]:
-    """Return the gains of a forecast's or a run's owners, the largest first, and their table."""
-    rows = sorted(found["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"]), nan=-inf))
-    called = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
-    people = Participants(tuple(owner["owner"] for owner in rows), called)
-    gain, low, high = (
-        np.array([known(owner[key]) for owner in rows]) for key in ("gain", "low", "high")
-    )
-    verdicts = np.array([owner["verdict"] for owner in rows])
-    records = np.array([owner["records"] for owner in rows], dtype=float)
-    marks = _marked(np.arange(1, len(rows) + 1), (gain, low, high), verdicts)
-    panel = Panel(marks, _people(people, records), _upward(found))
-    table = {**owner_table(people), "records": records, "gain": gain, "low": low, "high": high}
-    return Declaration([panel], title=_forecast(found, verdicts)), table | {"verdict": verdicts}
-
-
-def _upward(found: Mapping[str, Any]) -> Side:
-    unit = f" ({found['unit']})" if found.get("unit") else ""
-    return Side(f"gain: smaller {found['score']}{unit}", grid=True)
-
-
-def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
-    """Return the mean gain and its interval where it is known, and how many owners gain."""
-    budgets = [epsilon for owner in found["owners"] if (epsilon := as_float(owner.get("epsilon")))]
-    at = f"At ε = {numbers(budgets)}, " if budgets else ""
-    together = found.get("consortium") or {}
-    gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
-    if not np.isfinite([gain, low, high]).all():
-        return f"{at}{counted(verdicts)}"
-    mean = f"the mean gain is {estimate(gain, low, high, found.get('unit') or '')}"
-    text = f"{at}{mean}: {counted(verdicts)}"
-    return f"{text[0].upper()}{text[1:]}"
-
-
-def _label(found: Mapping[str, Any]) -> Label:
-    """Return the label of a forecast, which is about the data that it read."""
-    if found["release"] is True:
-        text = "Forecast, not a run. No private record was read."
-        return Label(text, True, 0.0, 0.0, timing_accounted=True, release=True)
-    text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
-    return Label(text, False, inf, None, timing_accounted=True, release=False)
+def pictures(found: dict[str, Any]) -> list[Picture]:
+    """Draw a forecast."""
+    drawn = [owners(found)] if len(found["owners"]) > 0 else []
+    tried = by_epsilon(found)
+    return [over_time(found), *drawn, *([] if tried is None else [tried])]
