@@ -28,7 +28,8 @@ from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.sentences.label import Label
 
-Ends = tuple[Array, Array, Array]
+GainsWithEnds = tuple[Array, Array, Array]
+"""Gains, and the lower and upper ends of their 95 % intervals, (N,) each."""
 LOOKS: Mapping[str, dict[str, Any]] = {
     "gains": {"color": BLUE, "marker": "^"},
     "does worse": {"color": VERMILION, "marker": "v"},
@@ -38,26 +39,30 @@ LOOKS: Mapping[str, dict[str, Any]] = {
 """Colour and shape of each verdict."""
 OWNERS = "forecast-owners"
 """Name of the picture of a forecast's owners."""
-KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
-OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
-OF_BUDGETS = {"epsilon", "factor", "decision", "consortium", "owners"}
+FORECAST_KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
+OWNER_KEYS = {"owner", "records", "gain", "low", "high", "verdict"}
+BUDGET_KEYS = {"epsilon", "factor", "decision", "consortium", "owners"}
+"""What a forecast, each of its owners, and each budget that was tried have at least."""
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
 
 
-def _has(part: object, keys: set[str]) -> bool:
+def _has_keys(part: object, keys: set[str]) -> bool:
+    """Return whether a part of a JSON file is a table with these keys."""
     return isinstance(part, dict) and part.keys() >= keys
 
 
-def _whole(found: dict[str, Any]) -> bool:
+def _complete(forecast: dict[str, Any]) -> bool:
     """Return whether the parts of a forecast are what they should be."""
-    curve, times, levels, rows = (found[key] for key in ("curve", "times", "quantiles", "owners"))
+    curve, times, levels, rows = (
+        forecast[key] for key in ("curve", "times", "quantiles", "owners")
+    )
     if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
         return False
-    tried = found.get("budgets", [])
-    if not (isinstance(tried, list) and all(_has(each, OF_BUDGETS) for each in tried)):
+    tried = forecast.get("budgets", [])
+    if not (isinstance(tried, list) and all(_has_keys(each, BUDGET_KEYS) for each in tried)):
         return False
     rows = [*rows, *(owner for each in tried for owner in each["owners"])]
-    owners = all(_has(owner, OF_OWNERS) for owner in rows)
+    owners = all(_has_keys(owner, OWNER_KEYS) for owner in rows)
     spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
     return owners and spread and len(curve) == len(times) > 0
 
@@ -77,7 +82,7 @@ def read(file: Path) -> dict[str, Any]:
             read["data"] = read["moments"]
         if isinstance(read, dict) and "not_for_release" in read:  # of an older version
             read["release"] = read["not_for_release"] is False
-        if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
+        if isinstance(read, dict) and all(key in read for key in FORECAST_KEYS) and _complete(read):
             return read
     except OSError as error:
         content, remedy = repr(str(file)), f"{unreadable(error)}; {remedy}"
@@ -86,22 +91,23 @@ def read(file: Path) -> dict[str, Any]:
     raise not_a_result(file, content, remedy)
 
 
-def _label(found: Mapping[str, Any]) -> Label:
+def _label(forecast: Mapping[str, Any]) -> Label:
     """Return the label of a forecast, which is about the data that it read."""
-    if found["release"] is True:
+    if forecast["release"] is True:
         text = "Forecast, not a run. No private record was read."
         return Label(text, True, 0.0, 0.0, timing_accounted=True, release=True)
     text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
     return Label(text, False, inf, None, timing_accounted=True, release=False)
 
 
-def _upward(found: Mapping[str, Any]) -> Side:
-    unit = f" ({found['unit']})" if found.get("unit") else ""
-    return Side(f"gain: smaller {found['score']}{unit}", grid=True)
+def _upward(forecast: Mapping[str, Any]) -> Side:
+    """Return the axis of gains, in the unit of the errors."""
+    unit = f" ({forecast['unit']})" if forecast.get("unit") else ""
+    return Side(f"gain: smaller {forecast['score']}{unit}", grid=True)
 
 
-def _marked(places: Any, gains: Ends, verdicts: Any) -> list[Layer]:
-    """Return gains and their intervals at places, marked by verdict, and the level of no gain."""
+def _marked(places: Any, gains: GainsWithEnds, verdicts: Any) -> list[Layer]:
+    """Return layers of gains (N,) and their intervals at places (N,), and the level of no gain."""
     size = float(np.clip(90 / len(places), 2.5, 5.0))
     marks = [Layer("level", y=0.0, look={"color": THEORY, "linewidth": 1.0})]
     for verdict in LOOKS:
@@ -133,22 +139,26 @@ def counted(verdicts: Any) -> str:
     return f"{text}, {open_} are undecided" if open_ else text
 
 
-def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
+def _sentence(forecast: Mapping[str, Any], verdicts: Any) -> str:
     """Return the mean gain and its interval where it is known, and how many owners gain."""
-    budgets = [epsilon for owner in found["owners"] if (epsilon := as_float(owner.get("epsilon")))]
+    budgets = [
+        epsilon for owner in forecast["owners"] if (epsilon := as_float(owner.get("epsilon")))
+    ]
     at = f"At ε = {numbers(budgets)}, " if budgets else ""
-    together = found.get("consortium") or {}
+    together = forecast.get("consortium") or {}
     gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
     if not np.isfinite([gain, low, high]).all():
         return f"{at}{counted(verdicts)}"
-    mean = f"the mean gain is {estimate(gain, low, high, found.get('unit') or '')}"
+    mean = f"the mean gain is {estimate(gain, low, high, forecast.get('unit') or '')}"
     text = f"{at}{mean}: {counted(verdicts)}"
     return f"{text[0].upper()}{text[1:]}"
 
 
-def _of_owners(found: Mapping[str, Any]) -> tuple[Declaration, Columns]:
+def _of_owners(forecast: Mapping[str, Any]) -> tuple[Declaration, Columns]:
     """Return the gains of a forecast's or a run's owners, the largest first, and their table."""
-    rows = sorted(found["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"]), nan=-inf))
+    rows = sorted(
+        forecast["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"]), nan=-inf)
+    )
     called = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
     people = Participants(tuple(owner["owner"] for owner in rows), called)
     gain, low, high = (
@@ -157,9 +167,9 @@ def _of_owners(found: Mapping[str, Any]) -> tuple[Declaration, Columns]:
     verdicts = np.array([owner["verdict"] for owner in rows])
     records = np.array([owner["records"] for owner in rows], dtype=float)
     marks = _marked(np.arange(1, len(rows) + 1), (gain, low, high), verdicts)
-    panel = Panel(marks, _people(people, records), _upward(found))
+    panel = Panel(marks, _people(people, records), _upward(forecast))
     table = {**owner_table(people), "records": records, "gain": gain, "low": low, "high": high}
-    return Declaration([panel], title=_forecast(found, verdicts)), table | {"verdict": verdicts}
+    return Declaration([panel], title=_sentence(forecast, verdicts)), table | {"verdict": verdicts}
 
 
 def by_owner(result: Result) -> Picture:
@@ -179,14 +189,14 @@ def by_owner(result: Result) -> Picture:
     return Picture("profit", declared, table, caption, label([result]))
 
 
-def owners(found: Mapping[str, Any]) -> Picture:
+def owners(forecast: Mapping[str, Any]) -> Picture:
     """Draw every owner's gain with its 95 % interval, the largest first."""
-    declared, table = _of_owners(found)
-    caption = f"Gain of each owner by joining, with 95 % intervals ({found['data']})."
-    return Picture(OWNERS, declared, table, caption, _label(found), exact=False)
+    declared, table = _of_owners(forecast)
+    caption = f"Gain of each owner by joining, with 95 % intervals ({forecast['data']})."
+    return Picture(OWNERS, declared, table, caption, _label(forecast), exact=False)
 
 
-def _from_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
+def _sentence_by_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
     """Return at which ε an owner gains, in a sentence."""
     gains = epsilon[verdicts == "gains"]
     between = f"between ε = {number(epsilon[0])} and {number(epsilon[-1])}"
@@ -197,14 +207,14 @@ def _from_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
     return f"Of {len(epsilon)} ε {between}, {who} gains at {numbers(gains.tolist())}"
 
 
-def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
+def by_epsilon(forecast: Mapping[str, Any]) -> Picture | None:
     """Draw the gain of the average owner, or of the one that asks, at each ε that was tried.
 
     None where fewer than two were, or where that gain is not known. Lines are at the break-even ε,
     where there is one, and at the ``epsilon`` that a view of the forecast has.
     """
-    tried = found.get("budgets", [])
-    asks = found.get("reads") == "owner"
+    tried = forecast.get("budgets", [])
+    asks = forecast.get("reads") == "owner"
     gains = [each["owners"][0] if asks else each["consortium"] for each in tried]
     if len(gains) < 2 or None in gains:
         return None
@@ -212,68 +222,68 @@ def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     value, low, high = (np.array([known(g[key]) for g in gains]) for key in ("gain", "low", "high"))
     verdicts = np.array([gain["verdict"] for gain in gains])
     marks = _marked(epsilon, (value, low, high), verdicts)
-    if "epsilon" in found:
+    if "epsilon" in forecast:
         broad = {"color": BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
-        marks.append(Layer("upright", found["epsilon"], look=broad))
+        marks.append(Layer("upright", forecast["epsilon"], look=broad))
         marks.append(Layer("line", name="$\\epsilon$ chosen above", look=broad))
-    level = found.get("break_even")  # absent of older versions
+    level = forecast.get("break_even")  # absent of older versions
     if level is not None:
         dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
         marks.append(Layer("upright", level["value"], look=dashed))
         marks.append(Layer("line", name="break-even $\\epsilon$", look=dashed))
     who = "this owner" if asks else "the average owner"
     across = Side("$\\epsilon$ of the median owner", log=True, ticks=epsilon.tolist())
-    panel = Panel(marks, across, _upward(found))
-    title = _from_epsilon(epsilon, verdicts, who)
+    panel = Panel(marks, across, _upward(forecast))
+    title = _sentence_by_epsilon(epsilon, verdicts, who)
     if level is not None:  # word by word as on the screen
-        title = found["decision"]["break_even"]
+        title = forecast["decision"]["break_even"]
         title = f"{title[0].upper()}{title[1:]}"
     said = Declaration([panel], title=title)
     caption = (
         f"Gain of {who} by joining at each ε that was tried, with 95 % intervals; all owners' ε "
-        f"are scaled alike ({found['data']})."
+        f"are scaled alike ({forecast['data']})."
     )
     table = {"epsilon": epsilon, "gain": value, "low": low, "high": high, "verdict": verdicts}
-    return Picture("forecast-by-epsilon", said, table, caption, _label(found), exact=False)
+    return Picture("forecast-by-epsilon", said, table, caption, _label(forecast), exact=False)
 
 
-def over_time(found: dict[str, Any]) -> Picture:
+def over_time(forecast: dict[str, Any]) -> Picture:
     """Draw the expected ψ against time, the spread of ψ at the end, and the target."""
-    times, curve = (np.array([known(v) for v in found[key]]) for key in ("times", "curve"))
-    low, high = (known(found["quantiles"][level]) for level in ("0.05", "0.95"))
+    times, curve = (np.array([known(v) for v in forecast[key]]) for key in ("times", "curve"))
+    low, high = (known(forecast["quantiles"][level]) for level in ("0.05", "0.95"))
     marks = [
         Layer("line", times, curve, name="expected $\\psi$", look={"color": BLUE}),
         Layer("strokes", times[-1:], None, low, high, "5–95 % at the end",
               look={"color": BAND, "linewidth": 4}),
     ]  # fmt: skip
-    if np.isfinite(target := known(found.get("target"))):
+    if np.isfinite(target := known(forecast.get("target"))):
         look = {"color": VERMILION, "linestyle": ":"}
         marks.append(Layer("level", y=target, name="target", look=look))
     psi = Side(f"relative fitness $\\psi$\n{BETTER}", log=True, grid=True)
-    panel = Panel(marks, Side(time_axis(found.get("time_unit"))), psi)
+    panel = Panel(marks, Side(time_axis(forecast.get("time_unit"))), psi)
     title = (
         f"Expected ψ falls from {number(curve[0])} to {number(curve[-1])} in {number(times[-1])} "
         f"units; 90 % of runs end between {number(low)} and {number(high)}"
     )
-    declared = Declaration([panel], title=in_unit(title, found.get("time_unit")))
+    declared = Declaration([panel], title=in_unit(title, forecast.get("time_unit")))
     caption = (
-        f"Expected relative fitness ψ over time ({found['method']}; {found['data']}). The bar "
-        "at the end contains ψ of 90 % of runs. ψ is the fit to all records; whether an owner "
+        f"Expected relative fitness ψ over time ({forecast['method']}; {forecast['data']}). The "
+        "bar at the end contains ψ of 90 % of runs. ψ is the fit to all records; whether an owner "
         "gains is another question."
     )
     table = {"time": times, "expected_psi": curve}
-    return Picture("forecast-over-time", declared, table, caption, _label(found), exact=False)
+    return Picture("forecast-over-time", declared, table, caption, _label(forecast), exact=False)
 
 
-def beside_decision(found: Mapping[str, Any]) -> Picture | None:
-    """Draw the gains of several owners; if at most one is known, its gain or the mean by ε."""
-    several = len(found["owners"]) > 1
-    drawn = None if several else by_epsilon(found)
-    return owners(found) if drawn is None and len(found["owners"]) > 0 else drawn
+def of_several_owners(forecast: Mapping[str, Any]) -> Picture | None:
+    """Return the picture of owners' gains; where one or none is known, of its or the mean by ε."""
+    several = len(forecast["owners"]) > 1
+    drawn = None if several else by_epsilon(forecast)
+    return owners(forecast) if drawn is None and len(forecast["owners"]) > 0 else drawn
 
 
-def pictures(found: dict[str, Any]) -> list[Picture]:
-    """Draw a forecast."""
-    drawn = [owners(found)] if len(found["owners"]) > 0 else []
-    tried = by_epsilon(found)
-    return [over_time(found), *drawn, *([] if tried is None else [tried])]
+def pictures(forecast: dict[str, Any]) -> list[Picture]:
+    """Return all pictures of a forecast: ψ over time, gains of owners, and gains by ε."""
+    drawn = [owners(forecast)] if len(forecast["owners"]) > 0 else []
+    tried = by_epsilon(forecast)
+    return [over_time(forecast), *drawn, *([] if tried is None else [tried])]

@@ -165,7 +165,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
     over_time, *others = gains.pictures(found)
-    first = gains.beside_decision(found)
+    first = gains.of_several_owners(found)
     shown_first = (gains.OWNERS, "" if first is None else first.name)
     others = [picture for picture in others if picture.name not in shown_first]
     views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
@@ -184,7 +184,7 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
     factor = found.get("factor", 1.0)
     listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
-    picture = gains.beside_decision(found)
+    picture = gains.of_several_owners(found)
     narrow = [] if picture is None else [replace(picture, width=WIDTH)]
     return {
         "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
