@@ -17,12 +17,12 @@ import numpy as np
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.audits.neighbour_file import CELLS, write_neighbour
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, Swap
 from asyncdp_sim.data.dataset import blank, void
-from asyncdp_sim.data.tables.rows import CELLS, write_neighbour
 from asyncdp_sim.runs.problem import Problem, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.audits.neighbour_file import write_neighbour
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
@@ -25,7 +26,6 @@ from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHo
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.read import read_csv
-from asyncdp_sim.data.tables.rows import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
 from tests.unit.data.discharges import many as discharges

@@ -8,11 +8,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.messages import FormattedMessage, if_any
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
-from asyncdp_sim.data.tables.rows import Table, frozen, said, set_aside, take
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Table, frozen, take
+
+LARGEST = 1e50
+"""Largest number in a record: what is squared twice, and summed, stays a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +208,34 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)
     return vectors * signs, singular[:features]
+
+
+def beyond(rows: Array) -> Bools:
+    """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
+    too_large = np.zeros(len(rows), dtype=np.bool_)
+    for column in rows.T:  # Fortran order: a column is at hand
+        too_large |= ~(np.abs(column) <= LARGEST)
+    return too_large
+
+
+def set_aside(features: Array, targets: Array) -> Bools:
+    """Void records in place where a number is too large or a target absent; return the former."""
+    large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
+    targets[large] = np.nan
+    features[np.isnan(targets)] = 0.0
+    return large
+
+
+def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
+    """Return how many private records contribute nothing, and why; nothing where all do."""
+    reasons = ["without a target: {absent}"] if absent > 0 else []
+    reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
+    if len(reasons) == 0:
+        return ()
+    nothing = "Their loss and gradient are 0, and n_i counts them."
+    heading = FROM_PRIVATE if real else ""
+    told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
+    return (FormattedMessage(told_of, absent=absent, large=large),)
 
 
 def records_of(

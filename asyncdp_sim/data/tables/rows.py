@@ -3,16 +3,9 @@
 Two datasets are neighbours when one record is replaced; every n_i is public. What learns from
 records (a dictionary, an imputed value, a projection) must see the replaced one, hence it is
 replaced in the raw table, not in an owner's features.
-
-A guarantee speaks of what owners have in their files, so that what a loader makes of a file is part
-of what is guaranteed: which type a column is taken for, how its texts are coded, which rows there
-are. So a neighbouring file, in which one row holds something else in every cell, is read by the
-same loader as the file itself.
 """
 
-import csv
 import difflib
-import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,14 +16,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Bools, Ints
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 
 FROM_PRIVATE = "From private rows: "
@@ -39,10 +29,6 @@ FROM_PRIVATE = "From private rows: "
 
 PIECE_ROWS = 32_768
 """Rows of a table on demand that are encoded at a time."""
-
-
-LARGEST = 1e50
-"""Largest number in a record: what is squared twice, and summed, stays a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,34 +255,6 @@ def frozen(array: Array) -> Array:
     return held
 
 
-def beyond(rows: Array) -> Bools:
-    """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
-    too_large = np.zeros(len(rows), dtype=np.bool_)
-    for column in rows.T:  # Fortran order: a column is at hand
-        too_large |= ~(np.abs(column) <= LARGEST)
-    return too_large
-
-
-def set_aside(features: Array, targets: Array) -> Bools:
-    """Void records in place where a number is too large or a target absent; return the former."""
-    large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
-    targets[large] = np.nan
-    features[np.isnan(targets)] = 0.0
-    return large
-
-
-def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
-    """Return how many private records contribute nothing, and why; nothing where all do."""
-    reasons = ["without a target: {absent}"] if absent > 0 else []
-    reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
-    if len(reasons) == 0:
-        return ()
-    nothing = "Their loss and gradient are 0, and n_i counts them."
-    heading = FROM_PRIVATE if real else ""
-    told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
-    return (FormattedMessage(told_of, absent=absent, large=large),)
-
-
 @dataclass(frozen=True)
 class Swap:
     """The record of one table row becomes a copy of another's, its features scaled.
@@ -355,120 +313,3 @@ class Swap:
             block[rows == self.row] *= self.factor
 
         return table.changed(scale)
-
-
-CELLS: dict[str, str | float | None] = {
-    "nothing": None,
-    "the text maybe": "maybe",
-    "the text True": "True",
-    "the number 1e153": 1e153,
-}
-"""What a row may hold in every cell, in words and as it stands: too little, no number, another
-type, too much."""
-
-
-def write_neighbour(
-    path: str,
-    copy: Path,
-    row: int,
-    cell: str | float | None,
-    kept: Callable[[str], bool],
-    form: FileForm = PLAIN,
-) -> Path:
-    """Write a copy of a table with one row changed, and return where it is.
-
-    Parameters
-    ----------
-    path : str
-        A CSV, a gzipped CSV or a Parquet file.
-    copy : Path
-        Where the copy goes, without a suffix: ``.csv`` or ``.parquet`` is added.
-    row : int
-        From 0, the header not counted; past the end nothing is changed.
-    cell : str, float or None
-        What its cells hold; None is nothing. A Parquet column of another type becomes one of texts.
-    kept : callable
-        Tells of columns that stay as they are, such as that which says whose a row is.
-    form : FileForm
-        Of a CSV.
-    """
-    if path.endswith(".parquet"):
-        return _parquet(path, copy.with_suffix(".parquet"), row, cell, kept)
-    written = "" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell
-    return _csv(path, copy.with_suffix(".csv"), row, written, kept, form)
-
-
-def _csv(
-    path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool], form: FileForm
-) -> Path:
-    with (
-        opened(path) as packed,
-        io.TextIOWrapper(packed, encoding=form.charset, newline="") as source,
-        copy.open("w", encoding=form.charset, newline="") as target,
-    ):
-        written = csv.writer(target, delimiter=form.separator)
-        header: list[str] = []
-        at = -1
-        for line in csv.reader(source, delimiter=form.separator):
-            if len(header) == 0:
-                header = line if len(line) > 1 else []  # a title before the header has one cell
-            elif len(line) > 0:
-                at += 1
-            if at == row and len(line) > 0:
-                line = [
-                    old if kept(name) else cell
-                    for name, old in zip(header, [*line, *[""] * len(header)], strict=False)
-                ]
-            written.writerow(line)
-    return copy
-
-
-def _parquet(
-    path: str, copy: Path, row: int, cell: str | float | None, kept: Callable[[str], bool]
-) -> Path:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(path)
-    columns = {
-        name: table[name] if kept(name) else _changed(table[name], row, cell)
-        for name in table.column_names
-    }
-    pq.write_table(pa.table(columns).replace_schema_metadata(table.schema.metadata), copy)
-    return copy
-
-
-def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "pa.ChunkedArray":
-    """Return a column with one cell replaced, in a type that holds it beside all the others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not any(holds(column.type) for holds in _known()):
-        return column
-    if isinstance(cell, float) and (
-        pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    ):
-        column = column.cast(pa.float64(), safe=False)
-    elif cell is not None:
-        if pa.types.is_floating(column.type):
-            column = column.cast(pa.float64())  # as text, 0.1 of four bytes is another number
-        if pa.types.is_boolean(column.type):  # as the loader spells them; Arrow writes true
-            column = pc.if_else(column, "True", "False")
-        column = column.cast(pa.string())
-        cell = f"{cell:g}" if isinstance(cell, float) else cell
-    if row >= len(column):
-        return column
-    replacement = pa.chunked_array([pa.array([cell], type=column.type)])
-    parts = [column.slice(0, row), replacement, column.slice(row + 1)]
-    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=column.type)
-
-
-def _known() -> tuple[Callable[["pa.DataType"], bool], ...]:
-    """Return what tells the types of cells whose texts mean the same as they do."""
-    from pyarrow import types
-
-    numbers = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
-    texts = (types.is_string, types.is_large_string)
-    return (*numbers, *texts, types.is_date, types.is_timestamp, types.is_null)

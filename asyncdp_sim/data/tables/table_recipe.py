@@ -30,20 +30,20 @@ from asyncdp_sim.data.splits import (
     keep_apart,
 )
 from asyncdp_sim.data.tables.preprocessing import (
+    LARGEST,
     EigenUncentred,
     Preprocessing,
     Projection,
     WithOnes,
+    beyond,
     records_of,
 )
 from asyncdp_sim.data.tables.rows import (
     FROM_PRIVATE,
-    LARGEST,
     FileRows,
     Source,
     Swap,
     Table,
-    beyond,
     require_column,
     take,
 )
