@@ -127,7 +127,7 @@ class Dataset:
 
     def row_name(self, row: int) -> str:
         """Return what a table's row (from 0) is called: as its file counts it, from 1."""
-        return f"row {row + 1}" if self.file_rows is None else self.file_rows.said(row)
+        return f"row {row + 1}" if self.file_rows is None else self.file_rows.name_of(row)
 
     def of_owners(self, places: Sequence[int], judging: Iterable[int] = ()) -> "Dataset":
         """Return the records of some of the owners, at these places (from 0).

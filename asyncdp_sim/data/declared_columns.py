@@ -25,7 +25,6 @@ from asyncdp_sim.data.tables.rows import (
     Swap,
     consecutive,
     raw_values,
-    stacked,
 )
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
@@ -54,7 +53,7 @@ class EncodedColumn:
     raw: tuple[str, ...]
     code: Callable[..., Array]
 
-    def of(self, frame: "pd.DataFrame") -> Array:
+    def encode(self, frame: "pd.DataFrame") -> Array:
         """Return the numbers of a raw table's rows."""
         return self.code(*(frame[name] for name in self.raw))
 
@@ -66,7 +65,7 @@ def some_rows(frame: "pd.DataFrame", rows: Ints) -> "pd.DataFrame":
     return frame.take(rows)
 
 
-def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
+def coded_texts(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
     """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
     code_of = {text.lower(): code for text, code in codes.items()}
     coded = map_text(column, lambda text: code_of.get(text.strip().lower(), other))
@@ -84,7 +83,9 @@ def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[EncodedC
     """Declare a column ``raw=name`` per name: 1 for its members, 0 for any other text."""
     return tuple(
         EncodedColumn(
-            f"{raw}={name}", (raw,), partial(choose, codes=dict.fromkeys(texts, 1.0), other=0.0)
+            f"{raw}={name}",
+            (raw,),
+            partial(coded_texts, codes=dict.fromkeys(texts, 1.0), other=0.0),
         )
         for name, texts in members.items()
     )
@@ -93,7 +94,7 @@ def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[EncodedC
 def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
     """Return a text's place in a list, from 1; any other text, and none, has the next number."""
     codes = {text: float(place) for place, text in enumerate(texts, start=1)}
-    return choose(column, codes, len(codes) + 1.0)
+    return coded_texts(column, codes, len(codes) + 1.0)
 
 
 def available(
@@ -107,6 +108,14 @@ def available(
     return tuple(columns_by_name.values())
 
 
+def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
+    """Return columns side by side, in Fortran order, NaN as 0."""
+    matrix = np.empty((n_rows, n_columns), order="F")
+    for j, values in enumerate(columns):
+        matrix[:, j] = np.where(np.isnan(values), 0.0, values)
+    return matrix
+
+
 def encoded(
     frame: "pd.DataFrame", used: Sequence[EncodedColumn], target: Array, notes: Iterable[str]
 ) -> OnDemand:
@@ -114,22 +123,22 @@ def encoded(
 
     def encode(rows: Ints) -> Array:
         part = some_rows(frame, rows)
-        return stacked((column.of(part) for column in used), len(rows), len(used))
+        return stacked((column.encode(part) for column in used), len(rows), len(used))
 
     return OnDemand(encode, target, tuple(column.name for column in used), tuple(notes))
 
 
-def lacking(said: str, names: Iterable[str], columns: Collection[str]) -> tuple[str, ...]:
+def lacking(heading: str, names: Iterable[str], columns: Collection[str]) -> tuple[str, ...]:
     """Return a note with the names that are not among the columns, if any."""
     absent = [name for name in names if name not in columns]
-    return (f"{said}: {', '.join(absent)}.",) if absent else ()
+    return (f"{heading}: {', '.join(absent)}.",) if absent else ()
 
 
 Encode = Callable[["pd.DataFrame"], OnDemand]
+"""From a raw table to its encoded rows."""
 
-_NONE: dict[str, Sequence[object]] = {}
-NO_COLUMNS: ValuesOf = _NONE.__getitem__
-"""Of a twin that has encoded columns alone."""
+NO_COLUMNS: ValuesOf = dict[str, Sequence[object]]().__getitem__
+"""The raw columns of a twin that has encoded columns alone: there is none."""
 
 
 class DeclaredData(TableRecipe):

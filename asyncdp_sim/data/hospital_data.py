@@ -46,7 +46,7 @@ from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     Encoding,
     available,
-    choose,
+    coded_texts,
     encoded,
     indicators,
     lacking,
@@ -227,7 +227,7 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
     for name, texts in INDICATORS.items():
         if name in frame.columns:
             listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
-            unlisted += int(choose(frame[name], listed, 1.0).sum())
+            unlisted += int(coded_texts(frame[name], listed, 1.0).sum())
     coded, without = "; diagnosis, procedure and DRG as public rows' mean stays", list[str]()
     if public_records == 0:
         codes = ", ".join(name for name in CODES if name in frame.columns)
@@ -315,7 +315,7 @@ def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return the rows with nothing missing, and notes."""
     complete_rows = ~np.isnan(_number(frame[TARGET]))
     for column in available(PUBLISHED, frame.columns):
-        complete_rows &= ~np.isnan(column.of(frame))
+        complete_rows &= ~np.isnan(column.encode(frame))
     dropped = int(np.count_nonzero(~complete_rows))
     if dropped > 0:
         frame = frame[complete_rows]

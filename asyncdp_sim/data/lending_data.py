@@ -313,7 +313,7 @@ def encode_as_published(frame: "pd.DataFrame") -> OnDemand:
     """
     require_columns(frame.columns, ESSENTIAL)
     used = available(PUBLISHED, frame.columns)
-    missing = sum(int(np.isnan(column.of(frame)).sum()) for column in used)
+    missing = sum(int(np.isnan(column.encode(frame)).sum()) for column in used)
     notes = (
         "Encoded as published: payments and status, known only after the loan, are features.",
         FormattedMessage("{missing} missing values became 0.", missing=missing),

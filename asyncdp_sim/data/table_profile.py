@@ -31,7 +31,7 @@ from asyncdp_sim.data.tables.read import (
     require_one_header,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.rows import nearest
+from asyncdp_sim.data.tables.rows import FileRows, nearest
 from asyncdp_sim.data.tables.text_columns import SUMS
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class TableLook:
                 f"rows without an owner: {self.unowned} private rows, which no model is trained on"
             )
         if len(self.owners) > 0:
-            yield from self._no_owners()
+            yield from self._doubtful_names()
             few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
             if len(few) > 0:
                 fewer = f"{len(few)} with fewer than {self.least} records"
@@ -236,8 +236,8 @@ class TableLook:
             f"{change}; t.to_{read}('{name}.{read}', index=False)\""
         )
 
-    def _no_owners(self) -> Iterator[str]:
-        """Yield which owners may be rows of sums, or a header, or names with lost digits."""
+    def _doubtful_names(self) -> Iterator[str]:
+        """Yield which names of owners may be sums or a header, and whether digits are lost."""
         odd = [f"{name} ({n})" for name, n in self.owners.items()
                if SUMS.fullmatch(name.strip()) or name == self.owner]  # fmt: skip
         if len(odd) > 0:
@@ -328,44 +328,19 @@ def look(
     if public_path is not None and Path(public_path).resolve() == Path(path).resolve():
         rule = "allowed is a file of other rows, which are no owner's; these are the table's own"
         raise DataError([Fault("--public", public_path, rule)], path)
-    declared_form = (None, None, charset)
-    shown = public if public_path is None else 0
-    seed = None if private else public_seed
-    form = found_form(path, None if private else shown, *declared_form, seed=seed)
     read: Any = {"owner": owner, "unused": drop, "missing": (*MISSING, *missing)}
     if public_path is None:
+        seed = None if private else public_seed
+        form = found_form(path, None if private else public, None, None, charset, seed=seed)
         frame, places = with_public_rows(path, None, public, form, seed=public_seed, **read)
     else:
-        form = public_form(public_path, form, *declared_form)
-        of_public = found_form(public_path, None, *declared_form)
-        public = len(read_table(public_path, form=of_public, **read))
-        listed = _listed(path, owner, form) if sizes else None
-        if listed is None:
-            frame, places = with_public_rows(path, public_path, public, form, (owner,), **read)
-        else:
-            import pandas as pd
-
-            rows, places = with_public_rows(public_path, None, public, of_public, **read)
-            frame, form = pd.concat([listed, rows], ignore_index=True), of_public
+        rows = _with_public_file(path, public_path, charset, sizes=sizes, private=private, **read)
+        frame, places, form, public = rows
     encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, encodings)
     require_one_header(path, frame, public, form, public_seed)
-    seen = frame if private else frame.tail(public)
+    seen, private_rows = frame if private else frame.tail(public), frame.head(len(frame) - public)
     sums = _sums_in(seen.drop(columns=[*drop]))
-    owners = None if owner is None else seen[owner]
-    if owner is not None:
-        seen = seen.drop(columns=owner)
-    marked = seen.drop(columns=[*drop])
-    beside = Beside(form.decimal, _shown(marked, form), owners=owners)
-    if target is not None and len(seen) > 0:
-        beside = _beside_target(seen[target], beside, encodings.get(target))
-
-    def looked(name: str) -> ColumnLook:
-        if name in encodings:
-            return as_declared(seen[name], name, encodings[name], beside)
-        return (target_looked_at if name == target else looked_at)(seen[name], name, beside)
-
-    columns = tuple(looked(name) for name in map(str, seen.columns))
     public_of = _owners(frame.tail(public if public_path is None else 0), owner)
     public_of.pop(name_of(""), None)  # public rows need no owner
     return TableLook(
@@ -376,16 +351,66 @@ def look(
         public=public,
         target=target,
         owner=owner,
-        columns=columns,
-        owners=_owners(frame.head(len(frame) - public), owner),
+        columns=_columns(seen, target, owner, form, encodings, drop),
+        owners=_owners(private_rows, owner),
         public_of=public_of,
-        unowned=0 if owner is None else int(frame[owner].head(len(frame) - public).isna().sum()),
+        unowned=0 if owner is None else int(private_rows[owner].isna().sum()),
         missing=tuple(missing),
         public_seed=public_seed,
         private=private,
-        seen=seen.reset_index(drop=True),
+        seen=seen.drop(columns=[] if owner is None else owner).reset_index(drop=True),
         sums=tuple((text, *places.place(row)) for text, row in sums),
     )
+
+
+def _with_public_file(
+    path: str, public_path: str, charset: str | None, *, sizes: bool, private: bool, **read: Any
+) -> tuple["pd.DataFrame", FileRows, FileForm, int]:
+    """Read a table with the public rows of another file behind its own.
+
+    With ``sizes`` the table may be a list of owners and sizes, of which the owners' names are read.
+
+    Returns
+    -------
+    tuple
+        All rows, their places in the files, the form of the table's file, and the number of public
+        rows.
+    """
+    form = found_form(path, None if private else 0, None, None, charset)
+    form = public_form(public_path, form, None, None, charset)
+    form_of_public = found_form(public_path, None, None, None, charset)
+    public = len(read_table(public_path, form=form_of_public, **read))
+    listed = _listed(path, read["owner"], form) if sizes else None
+    if listed is None:
+        frame, places = with_public_rows(path, public_path, public, form, (read["owner"],), **read)
+        return frame, places, form, public
+    import pandas as pd
+
+    rows, places = with_public_rows(public_path, None, public, form_of_public, **read)
+    return pd.concat([listed, rows], ignore_index=True), places, form_of_public, public
+
+
+def _columns(
+    seen: "pd.DataFrame",
+    target: str | None,
+    owner: str | None,
+    form: FileForm,
+    encodings: Mapping[str, Encoding],
+    drop: Sequence[str],
+) -> tuple[ColumnLook, ...]:
+    """Return each column of the rows that may be read, but that of the owners, in file order."""
+    owners = None if owner is None else seen[owner]
+    seen = seen.drop(columns=[] if owner is None else owner)
+    beside = Beside(form.decimal, _shown(seen.drop(columns=[*drop]), form), owners=owners)
+    if target is not None and len(seen) > 0:
+        beside = _beside_target(seen[target], beside, encodings.get(target))
+
+    def looked(name: str) -> ColumnLook:
+        if name in encodings:
+            return as_declared(seen[name], name, encodings[name], beside)
+        return (target_looked_at if name == target else looked_at)(seen[name], name, beside)
+
+    return tuple(looked(name) for name in map(str, seen.columns))
 
 
 def _listed(path: str, owner: str | None, form: FileForm) -> "pd.DataFrame | None":

@@ -114,7 +114,7 @@ class UnlikeOwners:
         named = []
         for row in rows:
             texts = [written(value) for value in private.iloc[row].dropna()]
-            named.append(f"{places.said(row)} ({next(filter(_of_sums, texts), texts[0])!r})")
+            named.append(f"{places.name_of(row)} ({next(filter(_of_sums, texts), texts[0])!r})")
         if len(rows) > 0:
             sums = f"rows of sums or names of columns, read as missing: {some_of(named, 3)}."
             self.lines.append(FROM_PRIVATE + sums)
@@ -374,6 +374,6 @@ def _of_texts(
     """Return what is wrong with a target of texts; the row that is named is a public one."""
     unread = {str(c): cells(frame[c], decimal)[1][first_public:].any() for c in frame.columns}
     numeric = [column for column, some in unread.items() if not some]
-    row = places.said(first_public + int(np.argmax(none[first_public:])))
+    row = places.name_of(first_public + int(np.argmax(none[first_public:])))
     rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
     return DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])

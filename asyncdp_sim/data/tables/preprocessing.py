@@ -210,7 +210,7 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     return vectors * signs, singular[:features]
 
 
-def beyond(rows: Array) -> Bools:
+def too_large_rows(rows: Array) -> Bools:
     """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
     too_large = np.zeros(len(rows), dtype=np.bool_)
     for column in rows.T:  # Fortran order: a column is at hand
@@ -220,13 +220,13 @@ def beyond(rows: Array) -> Bools:
 
 def set_aside(features: Array, targets: Array) -> Bools:
     """Void records in place where a number is too large or a target absent; return the former."""
-    large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
+    large = (too_large_rows(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
     targets[large] = np.nan
     features[np.isnan(targets)] = 0.0
     return large
 
 
-def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
+def set_aside_note(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     """Return how many private records contribute nothing, and why; nothing where all do."""
     reasons = ["without a target: {absent}"] if absent > 0 else []
     reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
@@ -260,7 +260,7 @@ def records_of(
     private = [rows < first_public for rows in sets]
     absent = sum(int(np.sum(np.isnan(t) & p)) for t, p in zip(y, private, strict=True))
     large = sum(int(np.sum(set_aside(f, t) & p)) for f, t, p in zip(x, y, private, strict=True))
-    return tuple(map(frozen, x)), tuple(map(frozen, y)), said(absent, large, real=real)
+    return tuple(map(frozen, x)), tuple(map(frozen, y)), set_aside_note(absent, large, real=real)
 
 
 def _projected(table: Table, projection: Projection, rows: Ints) -> Array:

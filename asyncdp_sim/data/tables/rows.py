@@ -8,7 +8,7 @@ replaced in the raw table, not in an owner's features.
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -73,7 +73,7 @@ class FileRows:
                 return name, int(places[row - end + len(places)])
         raise IndexError(f"row {row} of {self._ends[-1]}")
 
-    def said(self, row: int) -> str:
+    def name_of(self, row: int) -> str:
         """Return what a table's row (from 0) is called, such as ``row 7 of t.csv``, from 1."""
         name, place = self.place(row)
         return f"row {place + 1} of {name}"
@@ -238,14 +238,6 @@ def consecutive(rows: Ints) -> bool:
     return len(rows) > 0 and bool(
         rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1)
     )
-
-
-def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
-    """Return columns side by side, in Fortran order, NaN as 0."""
-    matrix = np.empty((n_rows, n_columns), order="F")
-    for j, values in enumerate(columns):
-        matrix[:, j] = np.where(np.isnan(values), 0.0, values)
-    return matrix
 
 
 def frozen(array: Array) -> Array:

@@ -35,8 +35,8 @@ from asyncdp_sim.data.tables.preprocessing import (
     Preprocessing,
     Projection,
     WithOnes,
-    beyond,
     records_of,
+    too_large_rows,
 )
 from asyncdp_sim.data.tables.rows import (
     FROM_PRIVATE,
@@ -316,14 +316,14 @@ class TableRecipe(DataKind):
         """
         target = table.target[first:]
         rows = np.concatenate(list(table.pieces(np.arange(first, len(table.target)))))
-        large = beyond(rows) | (np.abs(target) > LARGEST)
+        large = too_large_rows(rows) | (np.abs(target) > LARGEST)
         if large.any():
             row = int(np.argmax(large))
             cells = np.abs(np.append(rows[row], target[row]))
             at = int(np.nanargmax(cells))
             where = f"column {table.columns[at]!r}" if at < len(table.columns) else "the target"
             row += first
-            called = f"row {row + 1}" if places is None else places.said(row)
+            called = f"row {row + 1}" if places is None else places.name_of(row)
             problem = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
             rule = f"allowed are public rows of numbers up to {LARGEST:g}"
             raise DataError([Fault("data.public_records", problem, rule)])
