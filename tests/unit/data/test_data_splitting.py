@@ -8,14 +8,8 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
-from asyncdp_sim.data.splits import (
-    Dirichlet,
-    Split,
-    TableToSplit,
-    keep_apart,
-    rows_by_value,
-    trained_on,
-)
+from asyncdp_sim.data.held_out import keep_apart, trained_on
+from asyncdp_sim.data.splits import Dirichlet, Split, TableToSplit, rows_by_value
 from asyncdp_sim.data.tables.rows import Swap
 from tests.reproducibility.runs import scenario
 
