@@ -1,13 +1,14 @@
 """A run's model as a fitted scikit-learn pipeline; scikit-learn is imported late."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.held_out import codes_of
@@ -18,6 +19,9 @@ from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario
 
+if TYPE_CHECKING:
+    from asyncdp_sim.decision import OwnRows
+
 
 @dataclass(frozen=True, eq=False)
 class RowEncoder:
@@ -26,11 +30,13 @@ class RowEncoder:
     Attributes
     ----------
     features : TableEncoder
+        From raw rows to features.
     domain : Sensitivity or None
         The bounded domain that rows are scaled into, if any.
     norm : str
-        That of the domain's rows.
+        The norm of rows that the domain bounds.
     model : ModelKind
+        Adds the constant feature, if it has an intercept.
     """
 
     features: TableEncoder
@@ -96,45 +102,56 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     InputError
         As :func:`pipeline`, and if rows lack a column.
     """
-    from asyncdp_sim.decision import JointModels, OwnRows, adapted_model
-    from asyncdp_sim.runs.gains import class_places, joint_scores, linear_models, margins
+    from asyncdp_sim.decision import JointModels, adapted_model
+    from asyncdp_sim.runs.gains import joint_scores, linear_models, margins
 
     model = scenario.model
     joint = pipeline(scenario, theta)
-    encode, estimator = joint["encoder"].func, joint["model"]
-    features, target = encode.features, str(getattr(scenario.data, "target_column", ""))
+    encode = joint["encoder"].func
+    features = encode.features
+    target = str(getattr(scenario.data, "target_column", ""))
     require_column(target, list(rows.columns), "rows")
     targets = _targets(rows[target], features, model)
     labelled = np.flatnonzero(~np.isnan(targets))
-    person = getattr(scenario.data, "person", None)
-    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
-    own = OwnRows(
-        features.columns(rows)[labelled],
-        class_places(targets[labelled], model),
-        len(model.labels),
-        persons[labelled],
-    )
+    own = _own_rows(scenario, features, rows, targets, labelled)
     linear = linear_models(model, features.projection, theta[None])
     scores = joint_scores(model, encode(rows)[labelled], theta[None])
     generator = Streams(scenario.run.seed).generator("decision", "owner", owner)
     models = JointModels(scores, linear, margins=margins(model))
     fitted, strength = adapted_model(own, models, model.sigma, generator)
-    sign = -1.0 if len(model.labels) == 2 else 1.0  # scikit-learn scores the second of two classes
-    coefficients, constants = sign * fitted.coefficients[0], sign * fitted.constants[0]
-    name = "LogisticRegression" if model.classifies else "Ridge"
+    coefficients, constants = fitted.coefficients[0], fitted.constants[0]
     if not model.classifies:
+        name = "Ridge"
         coefficients, constants = coefficients[0], constants[0] + features.projection.target_shift
-    elif len(model.labels) > 2:
-        coefficients = np.concatenate([coefficients, np.zeros_like(coefficients[:1])])
-        constants = np.append(constants, 0.0)
-    result = getattr(import_module("sklearn.linear_model"), name)(fit_intercept=False)
-    result.coef_, result.intercept_ = coefficients, constants
-    result.n_features_in_ = coefficients.shape[-1]
+    else:
+        name = "LogisticRegression"
+        if len(model.labels) == 2:  # scikit-learn scores the second of two classes, ours the first
+            coefficients, constants = -coefficients, -constants
+        else:  # the reference class has score 0
+            coefficients = np.concatenate([coefficients, np.zeros_like(coefficients[:1])])
+            constants = np.append(constants, 0.0)
+    result = _estimator(f"sklearn.linear_model.{name}", coefficients, constants)
     result.strength_ = strength
     if model.classifies:
-        result.classes_ = estimator.classes_
-    encoder = type(joint["encoder"])(ColumnEncoder(features))
-    return type(joint)([("encoder", encoder), ("model", result)])
+        result.classes_ = joint["model"].classes_
+    return _pipeline(ColumnEncoder(features), result)
+
+
+def _own_rows(
+    scenario: Scenario, features: TableEncoder, rows: Any, targets: Array, labelled: Ints
+) -> "OwnRows":
+    """Return the rows with targets as a decision reads them, each with its person."""
+    from asyncdp_sim.decision import OwnRows
+    from asyncdp_sim.runs.gains import class_places
+
+    person = getattr(scenario.data, "person", None)
+    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
+    return OwnRows(
+        features.columns(rows)[labelled],
+        class_places(targets[labelled], scenario.model),
+        len(scenario.model.labels),
+        persons[labelled],
+    )
 
 
 def _targets(column: Any, features: TableEncoder, model: ModelKind) -> Array:
@@ -172,19 +189,31 @@ def pipeline(scenario: Scenario, theta: Array) -> Any:
         rule = "allowed is ridge, logistic, svm or softmax"
         raise SpecError([Fault("model.kind", repr(model.kind), rule)])
     features = scenario.read_data.encoder()
+    coefficients = model.coefficients(theta)
+    if model.classifies:
+        estimator = _estimator(model.estimator, coefficients, np.zeros(len(coefficients)))
+        estimator.classes_ = _classes(features.classes, model.labels)
+    else:
+        constant = np.float64(features.projection.target_shift)
+        estimator = _estimator(model.estimator, coefficients, constant)
+    return _pipeline(RowEncoder(features, privacy.bounded, privacy.norm, model), estimator)
+
+
+def _estimator(place: str, coefficients: Array, constants: Any) -> Any:
+    """Return a fitted linear estimator of scikit-learn, by the name of its module and class."""
+    module, _, name = place.rpartition(".")
+    estimator = getattr(import_module(module), name)(fit_intercept=False)
+    estimator.coef_, estimator.intercept_ = coefficients, constants
+    estimator.n_features_in_ = coefficients.shape[-1]
+    return estimator
+
+
+def _pipeline(encode: Callable[[Any], Array], estimator: Any) -> Any:
+    """Return the pipeline that encodes raw rows and then predicts."""
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import FunctionTransformer
 
-    home, _, name = model.estimator.rpartition(".")
-    estimator = getattr(import_module(home), name)(fit_intercept=False)
-    estimator.coef_ = model.coefficients(theta)
-    estimator.intercept_ = np.float64(features.projection.target_shift)
-    estimator.n_features_in_ = estimator.coef_.shape[-1]
-    if model.classifies:
-        estimator.intercept_ = np.zeros(len(estimator.coef_))
-        estimator.classes_ = _classes(features.classes, model.labels)
-    rows = RowEncoder(features, privacy.bounded, privacy.norm, model)
-    return Pipeline([("encoder", FunctionTransformer(rows)), ("model", estimator)])
+    return Pipeline([("encoder", FunctionTransformer(encode)), ("model", estimator)])
 
 
 def _classes(names: tuple[str, ...], labels: tuple[float, ...]) -> npt.NDArray[Any]:

@@ -89,24 +89,29 @@ def keep_apart(
     kept, apart = [], []
     for owner, (n, left) in enumerate(zip(records, trained_on(share, records), strict=True), 1):
         if order is None:
-            first = streams.generator("data", "owner", owner, "held-out").permutation(n)
+            ranked = streams.generator("data", "owner", owner, "held-out").permutation(n)
         else:
-            first = np.argsort(-order[owner - 1], kind="stable")
-        whose = first if persons is None else _together(persons[owner - 1], first)
-        count = n - left if persons is None else _whole(persons[owner - 1][whose], n - left)
-        apart.append(np.sort(whose[:count]))
-        kept.append(np.sort(whose[count:]))
+            ranked = np.argsort(-order[owner - 1], kind="stable")
+        count = n - left
+        if persons is not None:
+            ranked = _by_person(persons[owner - 1], ranked)
+            count = _of_whole_persons(persons[owner - 1][ranked], count)
+        apart.append(np.sort(ranked[:count]))
+        kept.append(np.sort(ranked[count:]))
     return kept, apart
 
 
-def _together(persons: Ints, first: Ints) -> Ints:
-    """Return places with those of a person together, persons in the order of their first ones."""
-    _, places, group = np.unique(persons[first], return_index=True, return_inverse=True)
-    return first[np.argsort(places[group], kind="stable")]
+def _by_person(persons: Ints, ranked: Ints) -> Ints:
+    """Return ranked rows with those of a person together, persons in the order of their first."""
+    _, firsts, group = np.unique(persons[ranked], return_index=True, return_inverse=True)
+    return ranked[np.argsort(firsts[group], kind="stable")]
 
 
-def _whole(persons: Ints, least: int) -> int:
-    """Return how many of the first rows are at least so many, of whole persons, but not of all."""
+def _of_whole_persons(persons: Ints, least: int) -> int:
+    """Return the smallest number ≥ ``least`` of first rows that ends with a person, but the last.
+
+    ``persons`` names the person of each row, rows of a person together.
+    """
     ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
     enough = ends[ends >= least]
     return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])

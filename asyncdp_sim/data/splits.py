@@ -40,9 +40,12 @@ class TableToSplit:
     public : int
         Public rows held back from the owners; for the error's text.
     n_owners : int
+        N.
     records : sequence of int, optional
+        n_i, where the scenario and not the table says it.
     streams : Streams or Scope
-    target, known : array
+        The run's random streams.
+    targets, public_targets : array
         Targets of all rows, NaN where there is none, and of the public ones.
     """
 
@@ -52,8 +55,8 @@ class TableToSplit:
     n_owners: int
     records: Sequence[int] | None
     streams: Streams | Scope
-    target: Array
-    known: Array
+    targets: Array
+    public_targets: Array
 
     def require_rows(self, needed: int) -> None:
         """Refuse more records than there are rows for owners, besides those that are public.
@@ -134,7 +137,7 @@ class SplitKind(Variant):
         """Return the owners' names by a column's values over the rows that owners may hold."""
 
     @abstractmethod
-    def owned(self, asked: TableToSplit) -> OwnerSplit:
+    def owned(self, table: TableToSplit) -> OwnerSplit:
         """Return which rows are whose.
 
         Raises
@@ -170,10 +173,10 @@ class InTurn(SplitKind):
         return ()
 
     @override
-    def owned(self, asked: TableToSplit) -> OwnerSplit:
-        wanted = require_records(asked.records)
-        asked.require_rows(sum(wanted))
-        order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)
+    def owned(self, table: TableToSplit) -> OwnerSplit:
+        wanted = require_records(table.records)
+        table.require_rows(sum(wanted))
+        order, ends = self.order(table.available, table.streams), np.cumsum(wanted)
         return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
 
 
@@ -238,9 +241,9 @@ class ByColumn(NamedByFields):
         return tuple(_in_order(_groups(values, self.least)[0]))
 
     @override
-    def owned(self, asked: TableToSplit) -> OwnerSplit:
-        values = asked.values_of(self.column)[: asked.available]
-        arguments = (asked.n_owners, asked.records, self.least)
+    def owned(self, table: TableToSplit) -> OwnerSplit:
+        values = table.values_of(self.column)[: table.available]
+        arguments = (table.n_owners, table.records, self.least)
         rows, notes = rows_by_value(self.column, values, *arguments)
         return OwnerSplit(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
@@ -380,34 +383,27 @@ class Dirichlet(NamedByFields):
         return ()
 
     @override
-    def owned(self, asked: TableToSplit) -> OwnerSplit:
-        count, n_owners = asked.available if self.rows is None else self.rows, asked.n_owners
-        asked.require_rows(count)
-        public_targets, streams = asked.known, asked.streams
-        group, n_groups = self._groups(
-            asked.target[:count], public_targets[~np.isnan(public_targets)]
-        )
-        weights = np.ones(n_owners)
-        if self.cv > 0:
-            drawn = streams.generator("data", "split", "weights")
-            weights = drawn.lognormal(sigma=np.sqrt(np.log1p(self.cv**2)), size=n_owners)
-        alpha = self.dirichlet * n_owners * weights / weights.sum()
-        drawers = [streams.generator("data", "split", "group", g) for g in range(n_groups)]
-        shares = np.stack([drawer.dirichlet(alpha) for drawer in drawers])
+    def owned(self, table: TableToSplit) -> OwnerSplit:
+        count, n_owners = table.available if self.rows is None else self.rows, table.n_owners
+        table.require_rows(count)
+        public = table.public_targets
+        group, n_groups = self._groups(table.targets[:count], public[~np.isnan(public)])
+        shares = self._shares(n_groups, n_owners, table.streams)
         # In order, so that a row's owner is where its own number falls among its group's shares.
         ends = np.cumsum(shares, axis=1)[:, :-1]
-        number = streams.generator("data", "split", "rows").random(count)
+        number = table.streams.generator("data", "split", "rows").random(count)
         owner = np.empty(count, dtype=np.int64)
         for g in range(n_groups):
             mine = group == g
             owner[mine] = np.searchsorted(ends[g], number[mine], side="right")
         rows = [np.flatnonzero(owner == i) for i in range(n_owners)]
-        none = [i for i, mine in enumerate(rows, start=1) if len(mine) == 0]
-        if len(none) > 0:
-            problem = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
+        sizes = [len(mine) for mine in rows]
+        if 0 in sizes:
+            problem = (
+                f"{self.dirichlet:g}, which leaves owner {sizes.index(0) + 1} without a record"
+            )
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
-        sizes = [len(mine) for mine in rows]
         note = FormattedMessage(
             "Who holds which record is an assumption: each row drew its owner by its own target, "
             "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
@@ -418,8 +414,18 @@ class Dirichlet(NamedByFields):
         )
         return OwnerSplit(rows, notes=(note,))
 
+    def _shares(self, n_groups: int, n_owners: int, streams: Streams | Scope) -> Array:
+        """Return p_g of each group, (groups, N): Dirichlet(αN·w), w lognormal with this cv."""
+        weights = np.ones(n_owners)
+        if self.cv > 0:
+            drawn = streams.generator("data", "split", "weights")
+            weights = drawn.lognormal(sigma=np.sqrt(np.log1p(self.cv**2)), size=n_owners)
+        alpha = self.dirichlet * n_owners * weights / weights.sum()
+        drawers = [streams.generator("data", "split", "group", g) for g in range(n_groups)]
+        return np.stack([drawer.dirichlet(alpha) for drawer in drawers])
+
     def _groups(self, target: Array, known: Array) -> tuple[Ints, int]:
-        """Return each row's group, and how many groups there are: the last of what is unknown."""
+        """Return each row's group, and the number of groups: the last is of unknown targets."""
         if len(known) == 0:
             rule = "allowed are some with targets: they say which groups there are"
             raise DataError([Fault("data.public_records", "no public target", rule)])
