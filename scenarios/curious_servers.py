@@ -21,7 +21,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture, save, write
 from asyncdp_sim.figures.style import GRAY, looks
-from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.sentences.label import Label
 
 NO_GUARANTEE = Label(

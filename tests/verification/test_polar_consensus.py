@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import kstest
 
-from asyncdp_sim.learning.algorithms.polar import (
+from asyncdp_sim.learning.algorithms.obfuscation import (
     MODULUS,
     RESOLUTION,
     draw_masks,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from asyncdp_sim.learning.algorithms.polar import (
+from asyncdp_sim.learning.algorithms.obfuscation import (
     MODULUS,
     RESOLUTION,
     draw_additive,

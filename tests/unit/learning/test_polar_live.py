@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncdp_sim.learning.algorithms import Polar, Setting
-from asyncdp_sim.learning.algorithms.polar import RESOLUTION, PolarSteps, averaged
+from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
+from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic

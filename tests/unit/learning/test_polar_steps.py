@@ -9,7 +9,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, ParameterServer, Polar, Setting
-from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.learning.answers import AnswerModel, Answers
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
