@@ -8,27 +8,23 @@ such rows as 0, with the constant of an intercept, and the target 0: there every
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from asyncdp_sim.core.arrays import Array
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
-from asyncdp_sim.data.tables.rows import Swap
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.rows import FileRows, Source, Swap, Table
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.surrogates import PublicTable
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-
-from asyncdp_sim.core.arrays import Bools, Ints
-from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.rows import FileRows, Source, Table
 
 SYNTHETIC = "synthetic"
 """A scenario's source for drawn records."""
@@ -67,7 +63,7 @@ class Dataset:
         As ``features`` and ``targets``, of the rows that are kept apart; empty where none are.
     rows : tuple of NDArray
         For every owner the table rows, from 0, of its ``features``, (n_i,) int64; numbered as in
-        :class:`~asyncdp_sim.data.tables.neighbour.Swap`.
+        :class:`~asyncdp_sim.data.tables.rows.Swap`.
     unowned_features, unowned_targets : NDArray, optional
         Rows of no owner, (m, p) and (m,), which count in f, θ* and ψ all the same: nobody trains
         on them. None where ``score_on`` is "participants", or where every row has an owner.
@@ -218,10 +214,8 @@ class DataKind(Variant):
     """A source of the owners' records."""
 
     needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")
-    has_columns: ClassVar[bool] = False
-    """Features come of a table's columns, so that one of ones may join them."""
-    target_unit: ClassVar[str | None] = None
-    """The unit of an error in the target, in words; None where none is known."""
+
+    # Where the records come from.
     file: ClassVar[str | None] = None
     """The file that records are read from; None where they are drawn."""
     form: ClassVar[FileForm] = PLAIN
@@ -230,11 +224,42 @@ class DataKind(Variant):
     """Whether records are drawn, and no private one is read."""
     origin: ClassVar[str]
     """Where the records come from, in words."""
+    unsound: ClassVar[str | None] = None
+    """Why one private record has a say in what becomes of others; None where it has none."""
+
+    # What they hold.
+    has_columns: ClassVar[bool] = False
+    """Whether features come of a table's columns, so that one of ones may join them."""
+    uncentred: ClassVar[str | None] = None
+    """The preprocessing that makes features of columns together without centring them."""
+    target_unit: ClassVar[str | None] = None
+    """The unit of an error in the target, in words; None where none is known."""
+    target_labels: ClassVar[tuple[float, ...] | None] = None
+    """The labels that all targets are, before any is there: () for numbers, None if unknown."""
+    classes: ClassVar[tuple[str, ...]] = ()
+    """The declared classes of the target, in their order; without members where none are."""
+
+    # Whose they are.
     split_column: ClassVar[str | None] = None
     """The column whose values are the owners, who have as many records as it says, if any."""
+    says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
+    """Whether the data, and not the scenario, say how many records each owner has."""
+
+    # What can be drawn in place of them.
+    draws_fresh: ClassVar[bool] = False
+    """Whether :meth:`fresh` draws rows of the law of each owner."""
+    draws_again: ClassVar[bool] = False
+    """Whether :meth:`redraws` draws these data again, to see how far they may be off."""
+    twin_words: ClassVar[str] = "the table's synthetic twin"
+    """What is drawn in place of a table that is not read."""
 
     def owner_names(self) -> tuple[str, ...]:
-        """Read which values of that column are the owners, in their order; nothing without a file.
+        """Read the values of ``split_column``, which are the owners, in their order.
+
+        Returns
+        -------
+        tuple of str
+            Without members where no column of a file says who they are.
 
         Raises
         ------
@@ -243,16 +268,9 @@ class DataKind(Variant):
         """
         return ()
 
-    says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
-    """Whether the data, and not the scenario, say how many records each owner has."""
-    draws_fresh: ClassVar[bool] = False
-    """Whether :meth:`fresh` draws rows of the law of each owner."""
-    target_labels: ClassVar[tuple[float, ...] | None] = None
-    """The labels that all targets are, before any is there: () for numbers, None if unknown."""
-    uncentred: ClassVar[str | None] = None
-    """The preprocessing that makes features of columns together without centring them."""
-    classes: ClassVar[tuple[str, ...]] = ()
-    """The declared classes of the target, in their order; without members where none are."""
+    def says_whose(self, column: str) -> bool:
+        """Return whether a column of the file names each row's owner, which is public."""
+        return column == self.split_column
 
     def read_for(self, labels: int, *, intercept: bool) -> Self:
         """Return the data as a model reads them.
@@ -278,21 +296,9 @@ class DataKind(Variant):
         """
         raise SpecError([Fault("data.kind", repr(self.kind), "allowed is 'table'")])
 
-    def says_whose(self, column: str) -> bool:
-        """Return whether a column of the file names each row's owner, which is public."""
-        return column == self.split_column
-
-    unsound: ClassVar[str | None] = None
-    """Why one private record has a say in what becomes of others; None where it has none."""
-    twin_words: ClassVar[str] = "the table's synthetic twin"
-    """What is drawn in place of a table that is not read."""
-
     def twin(self) -> Self | None:
         """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
-
-    draws_again: ClassVar[bool] = False
-    """Whether :meth:`redraws` draws these data again, to see how far they may be off."""
 
     def redraws(
         self,
@@ -301,7 +307,7 @@ class DataKind(Variant):
         records: tuple[int, ...] | None,
         streams: Streams,
     ) -> Iterator[Dataset]:
-        """Yield the records with that drawn again, ``count`` times; none where nothing is."""
+        """Yield the records with their substitutes drawn again, ``count`` times, or nothing."""
         return iter(())
 
     def public_table(
