@@ -18,7 +18,7 @@ from asyncdp_sim.audits.facts import (
     own_noise_fact_of_few_runs,
     same_noise_fact,
 )
-from asyncdp_sim.audits.neighbours import asked, made_up, neighbours
+from asyncdp_sim.audits.neighbours import made_up, neighbours, trial_queries
 from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
@@ -74,29 +74,31 @@ class Audit:
     @property
     def exceeded(self) -> bool:
         """Whether any attack measures more than the stated ε."""
-        return any(check.exceeded for check in self._found)
+        return any(check.exceeded for check in self._results)
 
     @property
-    def _found(self) -> tuple[Check | Guessed | Fact, ...]:
+    def _results(self) -> tuple[Check | Guessed | Fact, ...]:
+        """All results, in the order of the report."""
         return (*self.checks, *self._guesses, *self.facts)
 
     @property
     def _guesses(self) -> tuple[Guessed, ...]:
+        """The result of canaries, if there is one."""
         return () if self.guessed is None else (self.guessed,)
 
     def to_frame(self) -> Any:
         """Return one row per attack and per fact, as a pandas frame."""
         import pandas as pd
 
-        rows = [check.row() for check in self._found]
+        rows = [check.row() for check in self._results]
         frame = pd.DataFrame([[row.get(name) for name in COLUMNS] for row in rows], columns=COLUMNS)
         frame.attrs["units"] = {name: unit for name, (unit, _) in COLUMNS.items()}
         frame.attrs["meanings"] = {name: meaning for name, (_, meaning) in COLUMNS.items()}
         return frame
 
     def _repr_html_(self) -> str:
-        shown = [("", "measured ε ≥", "stated ε", ""), *(check.cells() for check in self._found)]
-        return html_table(shown, title="Audit", said=[*self._answer(), self.pair])
+        shown = [("", "measured ε ≥", "stated ε", ""), *(check.cells() for check in self._results)]
+        return html_table(shown, title="Audit", said=[*self._verdict_lines(), self.pair])
 
     @property
     def verdict(self) -> str:
@@ -116,7 +118,7 @@ class Audit:
             exception = f"a record that {self.overlap} owners share is not attacked"
             shared = [f"the stated ε is for one owner's copy of a record; {exception}"]
         return [
-            *self._answer(),
+            *self._verdict_lines(),
             *([f"neighbouring datasets: {self.pair}"] if details else []),
             *(check.describe() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
@@ -136,7 +138,7 @@ class Audit:
         about = "sent answers, their noise and charges"
         return [*refuting, *([f"{about}: {others} checks refute nothing"] if others > 0 else [])]
 
-    def _answer(self) -> list[str]:
+    def _verdict_lines(self) -> list[str]:
         """Return the verdict, the attack that came nearest to refuting it, and what to do."""
         attacks: tuple[Check | Guessed, ...] = (*self.checks, *self._guesses)
         refuting = [fact.said for fact in self.facts if fact.exceeded]
@@ -207,7 +209,7 @@ def audit(
     DataError
         If a data file is not what the scenario says, or an optimum is not found.
     """
-    scenario = _claiming(scenario)
+    scenario = _base_with_claim(scenario)
     privacy = scenario.privacy
     beginning(progress, f"choosing {privacy.noun}s that differ")
     pairs = [neighbours(scenario)]
@@ -216,13 +218,13 @@ def audit(
         ended = Fact(sentence, True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
     dataset, problem = build_dataset(scenario), pairs[0].first
-    made = made_up(scenario, dataset, prepare(scenario, dataset))
-    if made is not None:
-        pairs.append(made.pair())
+    synthetic = made_up(scenario, dataset, prepare(scenario, dataset))
+    if synthetic is not None:
+        pairs.append(synthetic.pair())
     models, meetings = privacy.listener.sees_models, privacy.listener.sees_meetings
     doubt = (1 - confidence) / (1 + models + meetings + len(pairs))  # so many bounds, one verdict
     beginning(progress, "attacking single answers")
-    answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    answer = audit_answer(scenario, dataset, problem, synthetic, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
     with processes(workers) as run_map:
         attacked = [
@@ -231,7 +233,7 @@ def audit(
                 what=unit_name, stream=stream, workers=workers, run_map=run_map,
                 advance=advance,
             )
-            for pair, (unit_name, stream) in zip(pairs, _runs(privacy.noun), strict=False)
+            for pair, (unit_name, stream) in zip(pairs, _names_of_runs(privacy.noun), strict=False)
         ]  # fmt: skip
     called, claims = scenario.owners.participants, owed(scenario)
     facts = (
@@ -242,15 +244,15 @@ def audit(
         *sums_hold(scenario, [run.fewest_summed for run in attacked]),
         *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
-    seen = [audit_models(scenario, doubt)] if models else []
-    seen += audit_views(scenario, doubt) if meetings else []
-    checks = (answer, *(run.check for run in attacked), *(check for check, _ in seen))
+    of_observers = [audit_models(scenario, doubt)] if models else []
+    of_observers += audit_views(scenario, doubt) if meetings else []
+    checks = (answer, *(run.check for run in attacked), *(check for check, _ in of_observers))
     words = "; ".join(pair.words for pair in pairs)
-    facts = (*facts, *(fact for _, fact in seen), *_of_itself(scenario))
+    facts = (*facts, *(fact for _, fact in of_observers), *_unchecked_composition(scenario))
     return Audit(checks, words, confidence, privacy.overlap, facts)
 
 
-def _of_itself(scenario: Scenario) -> list[Fact]:
+def _unchecked_composition(scenario: Scenario) -> list[Fact]:
     """Return the fact that no second computation checks the claims, where this is so."""
     mechanism = scenario.privacy.mechanism
     sentence = f"the stated ε is that of mechanism {mechanism.kind}; "
@@ -288,7 +290,7 @@ def first_audit(
     DataError
         As :func:`audit`.
     """
-    scenario = _claiming(scenario)
+    scenario = _base_with_claim(scenario)
     listener = scenario.privacy.listener
     if listener.sees_sums and canaries is not None:
         hint = "canaries need single answers, which are not seen here: allowed is 'transcript'"
@@ -296,12 +298,12 @@ def first_audit(
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
-    queries = asked(scenario, problem)
-    made = made_up(scenario, dataset, problem, queries)
+    queries = trial_queries(scenario, problem)
+    synthetic = made_up(scenario, dataset, problem, queries)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
-    answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    answer = audit_answer(scenario, dataset, problem, synthetic, answers, doubt)
     guessed, noun = None, scenario.privacy.noun
     words = f"one {noun} moves an answer by the whole bound"
     if not listener.sees_sums:
@@ -311,7 +313,7 @@ def first_audit(
     claims, called = owed(scenario), scenario.owners.participants
     began = process_time()
     views = [
-        overhear(scenario.network, problem.task, _trial(scenario).within(number))
+        overhear(scenario.network, problem.task, _trial_streams(scenario).within(number))
         for number in range(1, _FEW_RUNS + 1)
     ]
     seconds = (process_time() - began) / _FEW_RUNS
@@ -321,11 +323,11 @@ def first_audit(
         ledger_fact(largest_undercharge(problem, claims, views), called),
         *noise_composes(scenario, problem, scenario.privacy.divisors(dataset.records), claims),
     )
-    left = _seconds(scenario, seconds, RUNS)
+    left = _attack_seconds(scenario, seconds, RUNS)
     return Audit((answer,), words, confidence, scenario.privacy.overlap, facts, guessed, left)
 
 
-def expected_seconds(scenario: Scenario, runs: int) -> float:
+def expected_attack_seconds(scenario: Scenario, runs: int) -> float:
     """Return about how many seconds of one processor :func:`audit` takes for its runs.
 
     Raises
@@ -333,24 +335,24 @@ def expected_seconds(scenario: Scenario, runs: int) -> float:
     SpecError, DataError
         As :func:`audit`.
     """
-    scenario = _claiming(scenario)
+    scenario = _base_with_claim(scenario)
     problem = prepare(scenario, build_dataset(scenario))
     began = process_time()
-    overhear(scenario.network, problem.task, _trial(scenario))
-    return _seconds(scenario, process_time() - began, runs)
+    overhear(scenario.network, problem.task, _trial_streams(scenario))
+    return _attack_seconds(scenario, process_time() - began, runs)
 
 
-def _trial(scenario: Scenario) -> Scope:
+def _trial_streams(scenario: Scenario) -> Scope:
     return Streams(scenario.run.seed).within("audit", "trial run")
 
 
-def _seconds(scenario: Scenario, each: float, runs: int) -> float:
+def _attack_seconds(scenario: Scenario, seconds_of_run: float, runs: int) -> float:
     """Return the seconds of so many runs on each side of each pair of datasets."""
     pairs = 1 if scenario.privacy.on_trust else 2
-    return each * 2 * runs * pairs
+    return seconds_of_run * 2 * runs * pairs
 
 
-def _claiming(scenario: Scenario) -> Scenario:
+def _base_with_claim(scenario: Scenario) -> Scenario:
     """Return the base cell of a scenario.
 
     Raises
@@ -369,7 +371,7 @@ def _claiming(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _runs(unit: str) -> tuple[tuple[str, str], ...]:
+def _names_of_runs(unit: str) -> tuple[tuple[str, str], ...]:
     """Return what attacks on runs are called, and their random streams."""
     return ("the whole run", "run"), (f"the whole run with a synthetic {unit}", "made-up")
 
@@ -377,8 +379,8 @@ def _runs(unit: str) -> tuple[tuple[str, str], ...]:
 RUNS = 1000
 """Whole runs on each side, where nothing else is asked for."""
 _FEW_RUNS = 3
-"""Whole runs that a first audit looks at."""
+"""Whole runs of a first audit, whose answers are compared and whose time is measured."""
 _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000
-"""Numbers in so many answers, about."""
+"""About how many numbers all answers of an attack have, which takes some seconds."""

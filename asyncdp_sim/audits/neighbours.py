@@ -43,12 +43,14 @@ class Neighbours:
     Attributes
     ----------
     owner : int
-        Whose record differs, from 0.
+        The owner whose record differs, from 0.
     first, second : Problem
+        The scenario on each of the two datasets.
     words : str
-        Which record, and what stands there.
+        The record, and what it is on each dataset.
     error : str, optional
-        Why there is no run on the second dataset, in whose place the first stands: that tells all.
+        Why the scenario does not run on the second dataset, which reveals the record; ``second`` is
+        then the first problem.
     """
 
     owner: int
@@ -78,22 +80,22 @@ def neighbours(scenario: Scenario) -> Neighbours:
     problem = prepare(scenario, dataset)
     scope = Streams(scenario.run.seed).within("audit", "trial")
     queries = overhear(scenario.network, problem.task, scope).points[:_QUERIES]
-    gradients, places = _records(scenario, dataset, problem, queries)
+    gradients, places = _single_gradients(scenario, dataset, problem, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    length = np.linalg.norm(gradients, ord=order, axis=2).sum(axis=0)
+    lengths = np.linalg.norm(gradients, ord=order, axis=2).sum(axis=0)
     if scenario.privacy.per_owner:
-        return _whole(scenario, dataset, gradients, places, length)
+        return _whole_owner_pair(scenario, dataset, gradients, places, lengths)
     public = np.array(dataset.public_rows_of_owner)
     if public.any():
         owner = int(np.argmax(public))
         row = int(dataset.rows[owner].max())  # public rows are the table's last
     else:
-        owner = _owner(scenario, problem, dataset, places[int(np.argmax(length))].row)
+        owner = _owner(scenario, problem, dataset, places[int(np.argmax(lengths))].row)
         row = int(dataset.rows[owner][0])
-        recoded = _recoded(scenario, dataset, problem, owner, row)
-        if recoded is not None:
-            return recoded
-    first_place, other = _apart(gradients, length, order)
+        of_files = _pair_of_files(scenario, dataset, problem, owner, row)
+        if of_files is not None:
+            return of_files
+    first_place, other = _far_records(gradients, lengths, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
     replacements = ", or by ".join(_name(dataset, places[j]) for j in (first_place, other))
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
@@ -106,46 +108,51 @@ def neighbours(scenario: Scenario) -> Neighbours:
     )
 
 
-def _whole(
+def _whole_owner_pair(
     scenario: Scenario,
     dataset: Dataset,
     gradients: Array,
     places: Sequence["_Place"],
-    length: Array,
+    lengths: Array,
 ) -> Neighbours:
     """Return the scenario with one owner's table full of a record, and full of another, or empty.
 
     Ξ bounds a table's mean gradient as it bounds a record's: equal records reach what it allows.
     """
     order = 1 if scenario.privacy.norm == "l1" else 2
-    pair = [places[at] for at in _apart(gradients, length, order)]
-    owner, records, names = dearest(scenario, dataset), [], []
+    pair = [places[at] for at in _far_records(gradients, lengths, order)]
+    owner, records, names = most_charged_owner(scenario, dataset), [], []
     for place in pair:
         holder = next(i for i, rows in enumerate(dataset.rows) if place.row in rows)
         at = list(dataset.rows[holder]).index(place.row)
         features, target = dataset.features[holder][at], dataset.targets[holder][at]
         records.append((features * place.factor, float(target)))
         names.append(_name(dataset, place))
-    if _added(scenario):
-        records[1], names[1] = none_of(dataset.features[0].shape[1]), "not there"
+    if _adds_or_removes(scenario):
+        records[1], names[1] = absent_record(dataset.features[0].shape[1]), "not there"
     first, second = (
-        prepare(scenario, _holding(scenario, dataset, owner, record)) for record in records
+        prepare(scenario, _with_record(scenario, dataset, owner, record)) for record in records
     )
     called = scenario.owners.participants[owner]
     words = f"each record of owner {called} is {names[0]}, or {names[1]}"
     return Neighbours(owner, first, second, words)
 
 
-def unit(scenario: Scenario, dataset: Dataset, owner: int, place: int = 0) -> list[tuple[int, int]]:
-    """Return which records of an owner change together: one, or all where an owner is hidden."""
+def changed_records(
+    scenario: Scenario, dataset: Dataset, owner: int, place: int = 0
+) -> list[tuple[int, int]]:
+    """Return the (owner, place) of all records that differ together.
+
+    They are one record, or all of the owner's where a whole owner is hidden.
+    """
     if not scenario.privacy.per_owner:
         return [(owner, place)]
     return [(owner, at) for at in range(dataset.records[owner])]
 
 
-def _holding(scenario: Scenario, dataset: Dataset, owner: int, record: "Record") -> Dataset:
-    """Return a dataset in which the unit of an owner that is hidden holds this record."""
-    return replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record))
+def _with_record(scenario: Scenario, dataset: Dataset, owner: int, record: "Record") -> Dataset:
+    """Return the dataset with this record in place of the owner's first, or of all its records."""
+    return replaced(dataset, dict.fromkeys(changed_records(scenario, dataset, owner), record))
 
 
 def _name(dataset: Dataset, place: "_Place") -> str:
@@ -154,12 +161,12 @@ def _name(dataset: Dataset, place: "_Place") -> str:
     return f"{dataset.row_name(place.row)}{times}"
 
 
-def none_of(features: int) -> "Record":
+def absent_record(features: int) -> "Record":
     """Return a record without a target, which has no loss and no gradient, as if it were none."""
     return np.zeros(features), np.nan
 
 
-def _recoded(
+def _pair_of_files(
     scenario: Scenario, dataset: Dataset, problem: Problem, owner: int, row: int
 ) -> Neighbours | None:
     """Return the scenario on its file and on a copy of which one row moves other rows' records.
@@ -205,14 +212,15 @@ def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
     return np.where(np.isfinite(problem.accountant.epsilon), moved, 0)
 
 
-def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
-    """Return two records whose gradients (queries, records, p) are far apart, summed over queries.
+def _far_records(gradients: Array, lengths: Array, order: int) -> tuple[int, int]:
+    """Return places of two records whose gradients (queries, records, p) are far apart.
 
-    One of them is among the longest or at an even distance in the table.
+    Distances are summed over queries. To save time one of the two is among the :data:`_STARTS`
+    longest, or among as many at even distances in the table; the other is any record.
     """
     count = gradients.shape[1]
     starts = np.concatenate(
-        [np.argsort(length)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
+        [np.argsort(lengths)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
     )
     best = (-1.0, 0, 0)
     for first in np.unique(starts).tolist():
@@ -224,19 +232,21 @@ def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Place:
+    """A row of the table whose encoded features are multiplied by a factor."""
+
     row: int
     factor: float
 
 
 def _owner(scenario: Scenario, problem: Problem, dataset: Dataset, row: int) -> int:
-    """Return the owner that is attacked where none has public rows."""
+    """Return the owner, from 0, that is attacked where none has public rows."""
     if scenario.privacy.on_trust:
         return next(i for i, rows in enumerate(dataset.rows) if row in rows)
     epsilon = problem.accountant.epsilon
     return int(np.argmax(np.where(np.isfinite(epsilon), epsilon, -1.0)))
 
 
-def _records(
+def _single_gradients(
     scenario: Scenario, dataset: Dataset, problem: Problem, queries: Array
 ) -> tuple[Array, list[_Place]]:
     """Return gradients of single records (queries, m, p), and what these are.
@@ -246,7 +256,7 @@ def _records(
     """
     factors = (1.0,) if scenario.privacy.on_trust else FACTORS
     rows, places = [], []
-    for features, targets, numbers in _some(dataset):
+    for features, targets, numbers in _first_records(dataset):
         for factor in factors:
             rows.append((features * factor, targets))
             places += [_Place(int(number), factor) for number in numbers]
@@ -271,7 +281,7 @@ def single_gradients(
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 
 
-def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, Ints]]:
+def _first_records(dataset: Dataset) -> Iterator[tuple[Array, Array, Ints]]:
     """Yield features, targets and row numbers of every owner's first records."""
     count = max(1, _MOST // len(dataset.targets))
     for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
@@ -283,11 +293,14 @@ Record = tuple[Array, float]
 SIZES = (0.1, 1.0, 10.0, 1000.0, -0.1, -1.0, -10.0, -1000.0)
 """What a direction of unit length is multiplied by."""
 TARGETS = (0.0, 1.0, -1.0, 1000.0, -1000.0)
+"""Targets of made-up records, where the model predicts numbers."""
 _BETTER = 1 + 1e-9
-"""By how much at least: of pairs as good as each other, those along a coordinate are seen best."""
+"""Factor by which a later pair must be better: of equal ones the first stays, along a coordinate,
+whatever rounding adds."""
 _TRIALS = 4
+"""Runs whose queries are those at which gradients are compared."""
 _ASKED = 32
-"""Queries, at most, and the runs that they are of, at which gradients are compared."""
+"""Queries at most at which gradients are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,12 +334,12 @@ class MadeUp:
             As :func:`asyncdp_sim.runs.run`.
         """
         first, second = (
-            prepare(self.scenario, _holding(self.scenario, self.dataset, self.owner, record))
+            prepare(self.scenario, _with_record(self.scenario, self.dataset, self.owner, record))
             for record in self.varied
         )
         row = self.dataset.row_name(self.dataset.rows[self.owner][0])
         called = self.scenario.owners.participants[self.owner]
-        records = " or ".join(_said(*record) for record in self.varied)
+        records = " or ".join(_in_words(*record) for record in self.varied)
         words = f"{row}, of owner {called}, encoded, is {records}"
         if self.scenario.privacy.per_owner:
             words = f"each record of owner {called}, encoded, is {records}"
@@ -338,36 +351,36 @@ def made_up(
 ) -> MadeUp | None:
     """Return records that bring the answers of an owner as far apart as a record can.
 
-    They do so at ``queries``, or else at those :func:`asked`. The owner is the one that pays the
-    most for an answer, of several the one with the fewest records. None where the bound is
-    declared, and nothing made up would respect it.
+    They do so at ``queries``, by default those of :func:`trial_queries`, for the owner of
+    :func:`most_charged_owner`. None where the bound is declared: a made-up record would break it.
     """
     if scenario.privacy.on_trust:
         return None
-    owner = dearest(scenario, dataset)
-    queries = asked(scenario, problem) if queries is None else queries
+    owner = most_charged_owner(scenario, dataset)
+    queries = trial_queries(scenario, problem) if queries is None else queries
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
-    records = along(scenario, [*directions, np.full(p, 1 / p)])
-    gradients = gradients_of(scenario, records, queries)
-    first, second, query = far(scenario, gradients, _at_one_query)
+    records = records_along(scenario, [*directions, np.full(p, 1 / p)])
+    gradients = gradients_of_records(scenario, records, queries)
+    first, second, query = farthest_records(scenario, gradients, _largest_distance)
     one_answer, other_answer = (
         exact_answers(
             scenario,
-            _holding(scenario, dataset, owner, records[place]),
+            _with_record(scenario, dataset, owner, records[place]),
             problem.task.steps,
         ).gradient(np.array([owner]), queries[[query]])[0]
         for place in (first, second)
     )
-    first, second, _ = far(scenario, gradients, _varied)
+    first, second, _ = farthest_records(scenario, gradients, _varying_distance)
     varied = records[first], records[second]
     return MadeUp(scenario, dataset, owner, varied, (one_answer, other_answer))
 
 
-def dearest(scenario: Scenario, dataset: Dataset) -> int:
-    """Return the owner that pays the most for an answer, of several the one that moves it most.
+def most_charged_owner(scenario: Scenario, dataset: Dataset) -> int:
+    """Return the owner, from 0, whose answers cost the largest finite ε.
 
-    That has the fewest records, or, where it is hidden as a whole, the most.
+    Of several, it is the one whose record moves an answer most: the one with the fewest records, or
+    with the most where a whole owner is hidden.
     """
     price = [
         (claim.of_one().epsilon, n if scenario.privacy.per_owner else -n)
@@ -377,46 +390,53 @@ def dearest(scenario: Scenario, dataset: Dataset) -> int:
     return max(finite, key=lambda owner: (*price[owner], -owner))
 
 
-def asked(scenario: Scenario, problem: Problem) -> Array:
-    """Return what a few runs ask, none twice; the model that is 0 where they ask nothing."""
+def trial_queries(scenario: Scenario, problem: Problem) -> Array:
+    """Return the distinct queries (q, p) of a few runs; the model 0 where they ask nothing."""
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
     points = [overhear(scenario.network, problem.task, scope).points for scope in scopes]
     unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
     return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 
 
-def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
+def records_along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
     """Return records along these directions, short and long, with small and large targets.
 
     Where an owner is there or is not, the first is none at all.
     """
     targets = scenario.model.labels[::-1] if scenario.model.classifies else TARGETS
-    first = [none_of(len(directions[0]))] if _added(scenario) else []
+    first = [absent_record(len(directions[0]))] if _adds_or_removes(scenario) else []
     made = product(directions, SIZES, targets)
     return [*first, *((size * direction, y) for direction, size, y in made)]
 
 
-def _added(scenario: Scenario) -> bool:
+def _adds_or_removes(scenario: Scenario) -> bool:
+    """Return whether neighbours differ in an owner that is there or is not."""
     return scenario.privacy.adjacency == "added-or-removed"
 
 
-def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
+def gradients_of_records(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
     """Return gradients (queries, records, p) of single records, bounded."""
     x, y = [features[None] for features, _ in records], [np.array([value]) for _, value in records]
     return single_gradients(scenario, x, y, queries)
 
 
-def far(
+def farthest_records(
     scenario: Scenario, gradients: Array, worth: Callable[[Array, int], Array]
 ) -> tuple[int, int, int]:
-    """Return two records whose gradients (queries, records, p) are far apart, and where most.
+    """Return places of two records with distant gradients, and the query of the largest distance.
 
-    ``worth`` says of differences (queries, m, p) how far apart, in the norm of that order, (m,).
-    Where an owner is there or is not, one of the two is the first, which is none.
+    Where an owner is there or is not, one of the two is the first record, which is absent.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    gradients : array (queries, records, p)
+    worth : callable
+        From differences (queries, m, p), and the order of the norm, to their distances (m,).
     """
     best, pair = 0.0, (0, 1, 0)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    for first in range(1 if _added(scenario) else gradients.shape[1] - 1):
+    for first in range(1 if _adds_or_removes(scenario) else gradients.shape[1] - 1):
         apart = gradients[:, first + 1 :] - gradients[:, [first]]
         value = worth(apart, order)
         other = int(np.argmax(value))
@@ -427,19 +447,19 @@ def far(
     return pair
 
 
-def _at_one_query(apart: Array, order: int) -> Array:
-    """Judge by the distance where it is largest."""
+def _largest_distance(apart: Array, order: int) -> Array:
+    """Return the largest distance over queries, (m,), of differences (queries, m, p)."""
     return np.asarray(np.linalg.norm(apart, ord=order, axis=2).max(axis=0))
 
 
-def on_average(apart: Array, order: int) -> Array:
-    """Judge by the mean distance over queries."""
+def mean_distance(apart: Array, order: int) -> Array:
+    """Return the mean distance over queries, (m,), of differences (queries, m, p)."""
     return np.asarray(np.linalg.norm(apart, ord=order, axis=2).mean(axis=0))
 
 
-def _varied(apart: Array, order: int) -> Array:
-    """Judge by the mean distance over queries, and by how much the difference itself varies."""
-    return on_average(apart, order) + on_average(apart - apart.mean(axis=0), order)
+def _varying_distance(apart: Array, order: int) -> Array:
+    """Return the mean distance, plus the mean distance of differences from their own mean."""
+    return mean_distance(apart, order) + mean_distance(apart - apart.mean(axis=0), order)
 
 
 def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dataset:
@@ -453,7 +473,7 @@ def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dat
     return replace(dataset, features=tuple(features), targets=tuple(targets))
 
 
-def _said(x: Array, y: float) -> str:
+def _in_words(x: Array, y: float) -> str:
     """Return a made-up record in words."""
     at = np.flatnonzero(x)
     if np.isnan(y):

@@ -19,13 +19,13 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import (
     Record,
-    along,
-    asked,
-    far,
-    gradients_of,
-    on_average,
+    changed_records,
+    farthest_records,
+    gradients_of_records,
+    mean_distance,
+    records_along,
     replaced,
-    unit,
+    trial_queries,
 )
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
@@ -102,7 +102,7 @@ class Canaries:
         records = {
             at: self.pairs[place][coin]
             for owner, place, coin in where
-            for at in unit(self.scenario, self.dataset, owner, place)
+            for at in changed_records(self.scenario, self.dataset, owner, place)
         }
         return replaced(self.dataset, records)
 
@@ -117,7 +117,7 @@ def canaries(
 ) -> Canaries:
     """Return as many canaries of these owners, one of each, then a second; None is up to ``most``.
 
-    They move gradients at ``queries``, or else at those :func:`~.neighbours.asked`.
+    They move gradients at ``queries``, or else at those :func:`~.neighbours.trial_queries`.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def canaries(
         hint = f"allowed is 1 to {len(room)}: one per {per}"
         raise SpecError([Fault("canaries", str(count), hint)])
     taken = room[: most if count is None else count]
-    queries = asked(scenario, prepare(scenario, dataset)) if queries is None else queries
+    queries = trial_queries(scenario, prepare(scenario, dataset)) if queries is None else queries
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
     pairs = [far_apart(scenario, dataset, queries, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T
@@ -142,8 +142,10 @@ def _made_up(
     scenario: Scenario, dataset: Dataset, queries: Array, at: int
 ) -> tuple[Record, Record]:
     """Return two records along a coordinate whose gradients are far apart."""
-    records = along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
-    first, other, _ = far(scenario, gradients_of(scenario, records, queries), on_average)
+    records = records_along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
+    first, other, _ = farthest_records(
+        scenario, gradients_of_records(scenario, records, queries), mean_distance
+    )
     return records[first], records[other]
 
 
@@ -154,8 +156,8 @@ def _of_the_table(
     rows = [(x, float(y)) for owner_records in zip(dataset.features, dataset.targets, strict=True)
             for x, y in zip(*owner_records, strict=True)]  # fmt: skip
     records = rows[:: -(-len(rows) // _LOOKED_AT)]
-    apart = gradients_of(scenario, records, queries)[:, :, [at]]
-    first, other, _ = far(scenario, apart, on_average)
+    apart = gradients_of_records(scenario, records, queries)[:, :, [at]]
+    first, other, _ = farthest_records(scenario, apart, mean_distance)
     return records[first], records[min(other, len(records) - 1)]  # of one record alone, the same
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from asyncdp_sim.audits.check import Check, Claim, Fact, Finding, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
 from asyncdp_sim.audits.facts import charged_unit
-from asyncdp_sim.audits.neighbours import MadeUp, dearest
+from asyncdp_sim.audits.neighbours import MadeUp, most_charged_owner
 from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
@@ -215,7 +215,7 @@ def audit_answer(
     doubt : float
         In (0, 1); 1 − doubt is the confidence.
     """
-    listener, owner = scenario.privacy.listener, dearest(scenario, dataset)
+    listener, owner = scenario.privacy.listener, most_charged_owner(scenario, dataset)
     noise = Opened.of(scenario).noise(problem.noise)
     noise = noise if noise is not problem.noise else listener.heard(noise)
     claim = owed(scenario)[owner]
