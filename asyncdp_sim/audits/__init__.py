@@ -327,7 +327,7 @@ def first_audit(
     return Audit((answer,), words, confidence, scenario.privacy.overlap, facts, guessed, left)
 
 
-def expected_attack_seconds(scenario: Scenario, runs: int) -> float:
+def expected_seconds(scenario: Scenario, runs: int) -> float:
     """Return about how many seconds of one processor :func:`audit` takes for its runs.
 
     Raises
