@@ -33,6 +33,7 @@ class Ends(CellRange):
 
 
 Number = int | float | CellRange
+"""A number of a warning; a span where the warning is of several cells."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Listed:
         return cls(tuple(map(int, numbers[:5])), more if more > 0 else None)
 
     def __format__(self, spec: str) -> str:
-        """Say who they are; of ``their``, whose something is."""
+        """Return the owners in words; with the format ``their``, the word its or their."""
         left = len(self.first) == 1
         if spec == "their":
             return "its" if left else "their"
@@ -58,11 +59,11 @@ class Listed:
         return f"owner{'s' * (not left)} {listed}{more}"
 
 
-def over(values: Sequence[Any]) -> Any:
-    """Return what stands for a field of several alike records: numbers as the span of all."""
+def spanned(values: Sequence[Any]) -> Any:
+    """Return the field of one record for several alike: numbers become the span of all."""
     if isinstance(values[0], Listed):
-        first = tuple(map(over, zip(*(value.first for value in values), strict=True)))
-        return Listed(first, over([value.more for value in values]))
+        first = tuple(map(spanned, zip(*(value.first for value in values), strict=True)))
+        return Listed(first, spanned([value.more for value in values]))
     if not isinstance(values[0], Number):
         return values[0]
     ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
@@ -70,7 +71,7 @@ def over(values: Sequence[Any]) -> Any:
 
 
 def _shape(value: Any) -> Any:
-    """Return what alike records have in common in a field: all but numbers."""
+    """Return the part of a field that alike records share: all but its numbers."""
     if isinstance(value, Listed):
         return Listed, len(value.first), value.more is None
     return Number if isinstance(value, Number) else value
@@ -103,31 +104,38 @@ class Notice:
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record for this one and others that are :meth:`alike`."""
         both = (self, *others)
-        return replace(self, **{n: over([vars(notice)[n] for notice in both]) for n in vars(self)})
+        return replace(
+            self, **{n: spanned([vars(notice)[n] for notice in both]) for n in vars(self)}
+        )
 
     def content(self) -> dict[str, Any]:
         """Return the fields as a manifest holds them: a span is a list of its two ends."""
-        return {"kind": self.kind(), **{name: plain(value) for name, value in vars(self).items()}}
+        return {
+            "kind": self.kind(),
+            **{name: for_manifest(value) for name, value in vars(self).items()},
+        }
 
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
-        return cls(**{name: field(value) for name, value in content.items() if name != "kind"})
+        return cls(
+            **{name: from_manifest(value) for name, value in content.items() if name != "kind"}
+        )
 
 
 @dataclass(frozen=True)
 class Noted(Notice):
-    """A sentence that no class of its own says, with what stands in it: ``values`` by name."""
+    """A warning without a class of its own: its sentence, and the values in it by name."""
 
     sentence: str
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def from_sentence(cls, said: str, within: str = "{}") -> "Noted":
-        """Return a sentence as a record, in the place of ``{}`` within a longer one."""
-        if not isinstance(said, FormattedMessage):
-            said = FormattedMessage("{line}", line=said)
-        return cls(within.replace("{}", said.sentence), tuple(said.fields.items()))
+    def from_sentence(cls, text: str, within: str = "{}") -> "Noted":
+        """Return the record of a sentence that replaces the ``{}`` of a longer one."""
+        if not isinstance(text, FormattedMessage):
+            text = FormattedMessage("{line}", line=text)
+        return cls(within.replace("{}", text.sentence), tuple(text.fields.items()))
 
     def describe(self) -> str:
         """Return the sentence."""
@@ -140,18 +148,18 @@ class Noted(Notice):
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one sentence with numbers as spans."""
         columns = zip(*(other.values for other in (self, *others)), strict=True)
-        spans = ((column[0][0], over([value for _, value in column])) for column in columns)
+        spans = ((column[0][0], spanned([value for _, value in column])) for column in columns)
         return replace(self, values=tuple(spans))
 
     def content(self) -> dict[str, Any]:
         """Return the sentence, and its values by name."""
-        values = {name: plain(value) for name, value in self.values}
+        values = {name: for_manifest(value) for name, value in self.values}
         return {"kind": self.kind(), "sentence": self.sentence, "values": values}
 
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
-        values = ((name, field(value)) for name, value in content["values"].items())
+        values = ((name, from_manifest(value)) for name, value in content["values"].items())
         return cls(content["sentence"], tuple(values))
 
 
@@ -201,14 +209,17 @@ def _descendants(kind: type[Notice]) -> Iterator[type[Notice]]:
         yield from _descendants(item)
 
 
-def plain(value: Any) -> Any:
+def for_manifest(value: Any) -> Any:
     """Return a field as a manifest holds it."""
     if isinstance(value, Listed):
-        return {"first": [plain(item) for item in value.first], "more": plain(value.more)}
+        return {
+            "first": [for_manifest(item) for item in value.first],
+            "more": for_manifest(value.more),
+        }
     return [value.low, value.high] if isinstance(value, CellRange) else value
 
 
-def field(value: Any) -> Any:
+def from_manifest(value: Any) -> Any:
     """Return a field of one result's manifest as it was: a list is the two ends of a span."""
     if isinstance(value, Mapping):
         return Listed(tuple(value["first"]), value["more"])

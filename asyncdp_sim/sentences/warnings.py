@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from asyncdp_sim.core.messages import Ends, Listed, Notice, Number, over, plain
+from asyncdp_sim.core.messages import Ends, Listed, Notice, Number, for_manifest, spanned
 from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -140,17 +140,19 @@ class EndedEarly(Notice):
         notices: Any = (self, *others)
         percents = [{fate: 100 * (n / item.released) for fate, n in item.fates} for item in notices]
         names = dict.fromkeys(chain(*percents))  # in the order of their first mention
-        fates = ((fate, over([item.get(fate, 0.0) for item in percents])) for fate in names)
+        fates = ((fate, spanned([item.get(fate, 0.0) for item in percents])) for fate in names)
         return replace(super().with_others(others), released=None, fates=tuple(fates))
 
     def content(self) -> dict[str, Any]:
         """Return the fields, fates by name."""
-        return super().content() | {"fates": {fate: plain(n) for fate, n in self.fates}}
+        return super().content() | {"fates": {fate: for_manifest(n) for fate, n in self.fates}}
 
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds; older ones have a field more."""
-        fates = tuple(content["fates"].items())  # ``field`` would take the mapping for `Listed`
+        fates = tuple(
+            content["fates"].items()
+        )  # ``from_manifest`` would take the mapping for `Listed`
         kept = {name: value for name, value in content.items() if name != "withheld"}
         return replace(super().revived({**kept, "fates": None}), fates=fates)
 
