@@ -22,10 +22,14 @@ INTERVALS = (
     "error bars: 95 % intervals over replicates (exact{}; the whole range of fewer than six "
     "replicates)"
 )
-LEAST = 3  # values of the swept number
+LEAST = 3
+"""Fewest values of a swept number that figures are drawn against."""
 MOST_SERIES = 8
-FEW_SERIES = 5  # of more numbers than that: so many, evenly spread, have a line
-SHARED = {"color": "#444444", "marker": "."}  # of a line that stands for all series
+"""Most lines in a panel."""
+FEW_SERIES = 5
+"""Lines of a second swept number with more values than :data:`MOST_SERIES`, evenly spread."""
+SHARED = {"color": "#444444", "marker": "."}
+"""Look of a line that is drawn once because all lines coincide."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,12 @@ class CellsOfLine(Series):
     Attributes
     ----------
     path : str
-    of : str
-        Of how many lines this is one, in words, where some are left out.
+    selection : str
+        The lines that are drawn of how many, in words; empty where all are.
     """
 
     path: str
-    of: str
+    selection: str
 
 
 def select(sweep: Sweep) -> list[CellsOfLine] | str:
@@ -60,7 +64,7 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
         return f"no number is swept over {LEAST} values or more"
     path = max(able, key=lambda each: len(values[each]))
     rest = [other for other in values if other != path]
-    cells, of = sweep.cells, ""
+    cells, selection = sweep.cells, ""
     for other in rest:
         ordered = values[other]
         if len(ordered) <= MOST_SERIES:
@@ -70,16 +74,20 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
         step, ordered = (len(ordered) - 1) / (FEW_SERIES - 1), sorted(ordered)
         shown = {ordered[round(step * n)] for n in range(FEW_SERIES)}
         cells = tuple(cell for cell in cells if cell.values[other] in shown)
-        of = f"{len(shown)} of {len(ordered)} values of {other}"
+        selection = f"{len(shown)} of {len(ordered)} values of {other}"
     return CellsOfLine.grouped(
-        cells, lambda c: c.label(rest), lambda c: float(c.values[path]), path=path, of=of
+        cells,
+        lambda c: c.label(rest),
+        lambda c: float(c.values[path]),
+        path=path,
+        selection=selection,
     )
 
 
-def _against(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declaration:
-    """Say what matters most against the swept number, a panel each, with 95 % intervals."""
-    path, shown = found[0].path, _worth(rows)
-    x = np.unique([value for series in found for value in series.at])
+def _declare_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declaration:
+    """Return a panel of each figure worth drawing against the swept number, with 95 % intervals."""
+    path, shown = drawn[0].path, _columns_worth_drawing(rows)
+    x = np.unique([value for series in drawn for value in series.at])
     finite = x[np.isfinite(x)]
     wide = bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
     low, high = finite[0], finite[-1]
@@ -90,64 +98,66 @@ def _against(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declarati
     )
     several = []
     for column in shown:
-        lines = list(zip(found, rows, looks(len(found), markersize=4, linewidth=1.1), strict=True))
-        if len(found) > 1 and _alike(column, path, rows):
-            lines = [(found[0], rows[0], lines[0][2] | SHARED)]
+        lines = list(zip(drawn, rows, looks(len(drawn), markersize=4, linewidth=1.1), strict=True))
+        if len(drawn) > 1 and _lines_coincide(column, path, rows):
+            lines = [(drawn[0], rows[0], lines[0][2] | SHARED)]
         marks = [
             measured(np.where(np.isfinite(table[path]), table[path], behind), ends(table, column),
-                     end=series.name if len(lines) == len(found) > 1 else "", **look)
+                     end=series.name if len(lines) == len(drawn) > 1 else "", **look)
             for series, table, look in lines
         ]  # fmt: skip
         numbers = np.concatenate([ends(table, column) for table in rows], axis=1)
-        several.append(Panel(marks, across, _vertical(column, numbers)))
+        several.append(Panel(marks, across, _vertical_axis(column, numbers)))
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
     title = least(rows, PSI, MEDIAN, "series", path)
     return Declaration(several, (7.2, height), title)
 
 
-def _vertical(what: str, numbers: Array) -> Side:
+def _vertical_axis(column: str, numbers: Array) -> Side:
     """Return the axis of a figure: from 0 on, but for wide ones and ψ."""
     wide = is_wide(numbers)
     top = float(numbers[np.isfinite(numbers)].max(initial=0.0))
-    from_zero = not wide and what != PSI
+    from_zero = not wide and column != PSI
     limits = (0.0, 1.08 * top if top > 0 else None) if from_zero else (None, None)
-    return Side(FIGURES[what][0], wide, limits, grid=True)
+    return Side(FIGURES[column][0], wide, limits, grid=True)
 
 
-def _worth(rows: Sequence[Columns]) -> list[str]:
+def _columns_worth_drawing(rows: Sequence[Columns]) -> list[str]:
+    """Return the columns of the figures that are drawn, ψ first."""
     return [column for column in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(column, rows)]
 
 
-def worth_drawing(what: str, rows: Sequence[Columns]) -> bool:
+def worth_drawing(column: str, rows: Sequence[Columns]) -> bool:
     """Return whether a figure is known, not 0 in all cells, and changes along some line."""
-    values = [table[what] for table in rows]
+    values = [table[column] for table in rows]
     every = np.concatenate(values)
     finite = every[np.isfinite(every)]
-    if what == PSI:
+    if column == PSI:
         return len(finite) > 0
     return bool(finite.any()) and not all(np.ptp(line) == 0 for line in values)
 
 
-def _alike(what: str, path: str, rows: Sequence[Columns]) -> bool:
+def _lines_coincide(column: str, path: str, rows: Sequence[Columns]) -> bool:
     """Return whether all lines of a figure coincide."""
     return all(
         np.array_equal(table[path], rows[0][path])
-        and np.array_equal(ends(table, what), ends(rows[0], what), equal_nan=True)
+        and np.array_equal(ends(table, column), ends(rows[0], column), equal_nan=True)
         for table in rows
     )
 
 
-def _caption_against(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> str:
-    shown = _worth(rows)
+def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> str:
+    """Return the caption, with the figures that are left out and why."""
+    shown = _columns_worth_drawing(rows)
     names = [
         FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for column in shown
     ]
     exact = INTERVALS.format(" for the median of ψ")
-    text = f"What changes with {found[0].path}: {', '.join(names)}; {exact}"
-    if found[0].of:
-        text += f"; lines for {found[0].of}"
-    if len(found) > 1 and any(_alike(column, found[0].path, rows) for column in shown):
+    text = f"What changes with {drawn[0].path}: {', '.join(names)}; {exact}"
+    if drawn[0].selection != "":
+        text += f"; lines for {drawn[0].selection}"
+    if len(drawn) > 1 and any(_lines_coincide(column, drawn[0].path, rows) for column in shown):
         text += "; gray where all lines coincide"
     ended = np.concatenate([table["time_to_end"] for table in rows])
     missing = int(np.count_nonzero(np.isnan(ended)))
@@ -159,18 +169,22 @@ def _caption_against(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
     return text + "."
 
 
-MEASURED = {column: of for column, (_, of) in FIGURES.items()}
+MEASURED = {column: estimate for column, (_, estimate) in FIGURES.items()}
+"""From a result, the estimate of each figure."""
 AGAINST = SweepFigure(
-    "against", select, lambda line: line.rows("series", line.path, **MEASURED), _against,
+    "against", select, lambda line: line.rows("series", line.path, **MEASURED), _declare_against,
     _caption_against,
 )  # fmt: skip
 
 
 SIDE_BY_SIDE = 3
-MOST = 24  # rows
-NAME = 34  # letters of a setting in one line
+"""Panels in a row."""
+MOST = 24
+"""Most settings that are compared, each a row of a panel."""
+NAME = 34
+"""Most letters of a setting's name in one line."""
 CLOSE = 0.05
-"""Values that lie within this share of the largest are not drawn."""
+"""Figures whose values are all within this share of the largest are not drawn."""
 
 
 def _select_settings(sweep: Sweep) -> list[Series] | str:
@@ -184,38 +198,39 @@ def _select_settings(sweep: Sweep) -> list[Series] | str:
     return [Series(name, (0,), (cell,)) for name, cell in zip(names, sweep.cells, strict=True)]
 
 
-def _beside(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
-    """Say what differs between settings, with 95 % intervals; what is constant is left out."""
-    shown = _apart(rows) or [PSI]
+def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
+    """Return a panel of each figure that differs between settings, with 95 % intervals."""
+    shown = _differing_columns(rows) or [PSI]
     across = min(SIDE_BY_SIDE, len(shown))
-    lines = [wrapped(series.name, NAME, 3) for series in found]
+    lines = [wrapped(series.name, NAME, 3) for series in drawn]
     tallest = max(line.count("\n") + 1 for line in lines)
-    height = 0.15 * len(found) * max(2, tallest + 0.2) + 0.55
-    places = np.arange(len(found))[::-1]
-    side = Side(limits=(-0.6, len(found) - 0.4), ticks=places.tolist(), labels=lines, grid=True)
+    height = 0.15 * len(drawn) * max(2, tallest + 0.2) + 0.55
+    places = np.arange(len(drawn))[::-1]
+    side = Side(limits=(-0.6, len(drawn) - 0.4), ticks=places.tolist(), labels=lines, grid=True)
     look = {"marker": "o", "color": BLUE, "markersize": 5}
     several = []
     for column in shown:
         values = np.concatenate([ends(table, column) for table in rows], axis=1)
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
-        several.append(Panel(marks, _across(column, values), side))
+        several.append(Panel(marks, _horizontal_axis(column, values), side))
     size = (7.2, height * -(-len(shown) // across) + 0.5)
     return Declaration(several, size, least(rows, PSI, MEDIAN, "setting"), across)
 
 
-def _across(what: str, values: Array) -> Side:
+def _horizontal_axis(column: str, values: Array) -> Side:
+    """Return the axis of a figure, values (3, settings) with ends; diverged ones set no limit."""
     shown = np.where(values[0] <= DIVERGED, values, np.nan)
     finite, middle = shown[np.isfinite(shown)], shown[0][np.isfinite(shown[0])]
-    name = FIGURES[what][0]
+    name = FIGURES[column][0]
     if len(middle) == 0:
         return Side(name, ticks=())
     if is_wide(middle):
         return Side(name, log=True, grid=True)
-    limits = (None, None) if what == PSI else (0.0, 1.1 * float(finite.max()))
+    limits = (None, None) if column == PSI else (0.0, 1.1 * float(finite.max()))
     return Side(name, limits=limits, grid=True)
 
 
-def _apart(rows: Sequence[Columns]) -> list[str]:
+def _differing_columns(rows: Sequence[Columns]) -> list[str]:
     """Return the figures that differ between settings, in more than one of which they are known."""
     kept = []
     for column in dict.fromkeys((PSI, *FIGURES)):
@@ -226,10 +241,11 @@ def _apart(rows: Sequence[Columns]) -> list[str]:
     return kept
 
 
-def _caption_settings(found: Sequence[Series], rows: Sequence[Columns]) -> str:
+def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
+    """Return the caption, with the figures that are left out and why."""
     exact = INTERVALS.format(" for the median of ψ")
-    text = f"Figures that differ between {len(found)} settings; {exact}"
-    shown = _apart(rows)
+    text = f"Figures that differ between {len(drawn)} settings; {exact}"
+    shown = _differing_columns(rows)
     left = [column.replace("_", " ") for column in FIGURES if column not in shown]
     if left:
         text += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
@@ -237,8 +253,8 @@ def _caption_settings(found: Sequence[Series], rows: Sequence[Columns]) -> str:
 
 
 SETTINGS = SweepFigure(
-    "settings", _select_settings, lambda each: each.rows("setting", "place", **MEASURED), _beside,
-    _caption_settings,
+    "settings", _select_settings, lambda each: each.rows("setting", "place", **MEASURED),
+    _declare_settings, _caption_settings,
 )  # fmt: skip
 
 

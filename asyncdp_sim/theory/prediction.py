@@ -11,7 +11,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 SPREADS = 5.0
-"""A count so many standard deviations from its mean is never met."""
+"""Standard deviations from its mean at which a count is taken never to be: of a normal one, with
+probability 3·10⁻⁷."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,16 @@ def no_formula_if(doubt: object, reason: str = "") -> None:
         raise NoFormulaError(reason or str(doubt))
 
 
-def known(of: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T | Unknown:
-    """Return a value that is worked out, or why it is not known."""
+def known(formula: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T | Unknown:
+    """Return the value of a formula, or why it does not hold."""
     try:
-        return of(*given, **named)
+        return formula(*given, **named)
     except NoFormulaError as error:
         return Unknown(str(error))
 
 
 def required(result: _T | Unknown) -> _T:
-    """Return a value that is needed for another one."""
+    """Return a value that another formula needs; raise :class:`NoFormulaError` if unknown."""
     if isinstance(result, Unknown):
         raise NoFormulaError(result.reason)
     return result
@@ -79,7 +80,7 @@ class Prediction:
     reason : str
         Why it does not hold; empty where it does.
     low, high : float or None
-        Between what it lies all the same, where the value is None; None where nobody knows.
+        Bounds of the value, where it is None; None where no bound is known.
     """
 
     quantity: str
@@ -97,21 +98,21 @@ class Prediction:
 
 def either(
     quantity: str,
-    found: float | Unknown,
+    value: float | Unknown,
     formula: str,
     bounds: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Prediction:
-    """Return a prediction from its value, or from why there is none and what it lies between."""
-    if isinstance(found, Unknown):
-        return Prediction(quantity, None, formula, found.reason, *bounds)
-    return Prediction(quantity, found, formula)
+    """Return the prediction of a value, or of bounds where the value is not known."""
+    if isinstance(value, Unknown):
+        return Prediction(quantity, None, formula, value.reason, *bounds)
+    return Prediction(quantity, value, formula)
 
 
 def each_of(
-    quantities: tuple[str, ...], found: tuple[float | Unknown, ...] | Unknown, formula: str
+    quantities: tuple[str, ...], values: tuple[float | Unknown, ...] | Unknown, formula: str
 ) -> Iterator[Prediction]:
-    """Yield predictions from their values, or from the one reason why there are none."""
-    values = (found,) * len(quantities) if isinstance(found, Unknown) else found
+    """Return the predictions of several values, or of none of them for one common reason."""
+    values = (values,) * len(quantities) if isinstance(values, Unknown) else values
     return (either(name, value, formula) for name, value in zip(quantities, values, strict=True))
 
 

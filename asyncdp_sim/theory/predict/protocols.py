@@ -88,10 +88,10 @@ class BroadcastFacts(Facts):
 
 
 def on_channel(
-    facts: Facts, found: tuple[float | Unknown, ...] | Unknown, formula: str
+    facts: Facts, values: tuple[float | Unknown, ...] | Unknown, formula: str
 ) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners share."""
-    for prediction in each_of(("throughput", "collision_rate", "offered_load"), found, formula):
+    for prediction in each_of(("throughput", "collision_rate", "offered_load"), values, formula):
         if prediction.quantity == "collision_rate" and facts.in_turn:
             yield Prediction("collision_rate", 0.0, "each owner has its own slots")
         else:
@@ -125,6 +125,7 @@ class DispatchFacts(Facts):
 
     @property
     def _chances(self) -> tuple[float, ...]:
+        """The probability that each owner is the next one asked, (N,)."""
         return self.protocol.chances(self.n_owners)
 
     @override
@@ -135,11 +136,15 @@ class DispatchFacts(Facts):
 
     @override
     def shares(self) -> tuple[float, ...]:
-        """Return p_i: every task that is handed out returns; or how often each owner's own do."""
+        """Return each owner's share of the updates, (N,), where every task returns.
+
+        It is the probability of asking the owner; for tasks that go back to the same owner it is
+        their rate over that of all.
+        """
         no_formula_if(self.can_lose_messages or self.shared or self._by_policy)
         if self.protocol.to != "same":
             return self._chances
-        flows = self._of_same()
+        flows = self._rates_of_same()
         no_formula_if(min(flows) == 0, "some owners have no task")
         return tuple(flow / fsum(flows) for flow in flows)
 
@@ -193,7 +198,7 @@ class DispatchFacts(Facts):
         """Return the tasks that return per time unit."""
         no_formula_if(self._by_policy)
         if self.protocol.to == "same":
-            return fsum(self._of_same())
+            return fsum(self._rates_of_same())
         tasks, queue = self.protocol.tasks, self.protocol.queue
         round_robin = self.protocol.to == "in-turn" and tasks > 1 and queue != "none"
         no_formula_if(round_robin, "several tasks that go round in turn have no product form")
@@ -202,10 +207,10 @@ class DispatchFacts(Facts):
         times = self._times("none" if tasks == 1 else queue)
         return closed_network(tasks, self._chances, *times).throughput
 
-    def _of_same(self) -> tuple[float, ...]:
-        """Return the same of tasks that go back to the owner they come from, of each owner.
+    def _rates_of_same(self) -> tuple[float, ...]:
+        """Return the tasks of each owner that return per time unit, (N,), if to = "same".
 
-        They are dealt in turn at first.
+        A task goes back to the owner that it comes from; at first tasks are dealt in turn.
         """
         no_formula_if(self._doubt)
         held, (work, travel) = self._dealt(), self._times(self.protocol.queue)
@@ -217,7 +222,10 @@ class DispatchFacts(Facts):
         )
 
     def _bounds(self) -> tuple[float, float] | tuple[None, None]:
-        """Return what returns lie between, whatever the times' laws; None twice if not known."""
+        """Return bounds of the tasks that return per time unit, for any law of the times.
+
+        Both are None where no bound is known.
+        """
         if self._by_policy or self._doubt:
             return None, None
         work, travel = self._times(self.protocol.queue)
@@ -243,7 +251,7 @@ class DispatchFacts(Facts):
         return "" if sure else "owners' times of work, with their answers' way, are not exponential"
 
     def _times(self, queue: Queue) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return each owner's mean times: where tasks are in each other's way, and the rest."""
+        """Return each owner's mean time, (N,), in stages of ``IN_THE_WAY``, and in the others."""
         work, rest = [(0.0,) * self.n_owners], [(0.0,) * self.n_owners]
         for stage in STAGES:
             times = work if stage in IN_THE_WAY[queue] else rest
@@ -471,12 +479,12 @@ def facts_of(network: Network) -> Facts:
     return facts
 
 
-def law(of: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:
-    """Return a law of networks, which counts where the package knows every kind of them."""
+def law(law_of_facts: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:
+    """Return a law of facts as one of networks, unknown where a kind comes from outside."""
 
-    @wraps(of)
+    @wraps(law_of_facts)
     def read(network: Network) -> _T | Unknown:
         facts = facts_of(network)
-        return Unknown(facts.unknown) if facts.unknown else known(of, facts)
+        return Unknown(facts.unknown) if facts.unknown else known(law_of_facts, facts)
 
     return read
