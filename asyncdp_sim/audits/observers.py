@@ -29,7 +29,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
 _NUMBERS = 10**8
-"""About how many numbers of answers are drawn on each dataset."""
+"""About how many numbers of answers are drawn on each dataset: some seconds of work."""
 _MODELS = (200, 10_000)
 """Fewest and most runs on each dataset whose last models are compared."""
 _LARGE = 1000.0
@@ -66,11 +66,13 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     claim = Claim(float(recomputed[owner]), delta, gaussian=True)
     tasks = opposite(scenario, owner)
     first_end, other = (
-        _ends(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1) for task in tasks
+        _last_models(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1)
+        for task in tasks
     )  # from one start
-    apart, count = (first_end - other)[0], _count(scenario, trace)
+    apart, count = (first_end - other)[0], _number_of_runs(scenario, trace)
     first, second = (
-        _ends(task, trace, streams, (1, side), count) @ apart for side, task in enumerate(tasks)
+        _last_models(task, trace, streams, (1, side), count) @ apart
+        for side, task in enumerate(tasks)
     )
     shown = attack({"last model": (first, second)}, claim, doubt)
     called = scenario.owners.participants
@@ -100,14 +102,16 @@ def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:
     return first_task, other
 
 
-def _count(scenario: Scenario, trace: Trace) -> int:
+def _number_of_runs(scenario: Scenario, trace: Trace) -> int:
     """Return how many runs on each dataset are replayed."""
     numbers = max(1, len(trace.updates) * scenario.answer_numbers)
     rows = 1 if scenario.model.quadratic else sum(scenario.trained_on or (1,))
     return int(np.clip(_NUMBERS // (numbers * rows), *_MODELS))
 
 
-def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], count: int) -> Array:
+def _last_models(
+    task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], count: int
+) -> Array:
     """Return the last models of so many runs, shape (count, p)."""
     models = []
     for first in range(0, count, _TOGETHER):
@@ -123,10 +127,10 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
 
 _PAIRS = 16
 """Most pairs of an owner and a node that attacks its record, taken at random."""
-_HEARD = 200
-"""Largest number of a view's numbers that are used: the first ones."""
+_RECEIVED = 200
+"""Most numbers of a view that are used, the first ones; their covariance is then 200 by 200."""
 _LEARNING = 1000
-"""Runs from which the covariance of a view's numbers is estimated."""
+"""Runs from which the covariance of a view's numbers is estimated: five for each number."""
 _AVERAGED, _RUNS = 10**8, (1000, 10_000)
 """About how many numbers of vectors runs average; and fewest and most runs on each dataset."""
 
@@ -141,7 +145,8 @@ class _Listening(Wrapped):
         super().__init__(steps)
         self._pool = pool
         self._first = 0 if steps.learner else 1  # the node whose vector is row 0 of the state
-        self.heard: list[Array] = []
+        self.noted: list[Array] = []
+        """The first coordinate of each vector, by replicate, (R,)."""
 
     @override
     def apply(
@@ -154,10 +159,10 @@ class _Listening(Wrapped):
         # Batches number owners from 0. Peers and the pool number nodes: 0 is the learner, 1 the
         # first owner.
         sender, listener = int(batch.owners[0]) + 1, int(batch.peers[0])
-        noted = [sender] if {sender, listener} & self._pool else []
-        noted += [listener] if listener in self._pool else []
-        for node in noted if len(self.heard) < _HEARD else ():
-            self.heard.append(state.vectors[:, node - self._first, 0].copy())
+        nodes = [sender] if {sender, listener} & self._pool else []
+        nodes += [listener] if listener in self._pool else []
+        for node in nodes if len(self.noted) < _RECEIVED else ():
+            self.noted.append(state.vectors[:, node - self._first, 0].copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +231,7 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     claim = Claim(accounted if recomputed is None else recomputed, delta, gaussian=True)
     count = int(np.clip(_AVERAGED // max(1, scenario.answer_numbers * trace.n_updates), *_RUNS))
     first, second = (
-        _heard(task, view.pool, trace, _scopes(streams, f"tried {side}", count)) @ view.test
+        _received(task, view.pool, trace, _scopes(streams, f"tried {side}", count)) @ view.test
         for side, task in enumerate(view.tasks)
     )
     shown = attack({"view": (first, second)}, claim, doubt)
@@ -247,25 +252,26 @@ def _view(
     listens = 0 if node == scenario.owners.count else node + 1  # from columns to nodes of traces
     colluding = scenario.privacy.listener.model_dump()["colluding"] or ()
     pool = frozenset({listens, *colluding} - {owner + 1})
-    first_heard, other = (
-        _heard(task.without_noise(), pool, trace, _scopes(streams, f"exact {name} {side}", 1))
+    first_received, other = (
+        _received(task.without_noise(), pool, trace, _scopes(streams, f"exact {name} {side}", 1))
         for side, task in enumerate(tasks)
     )
     scopes = _scopes(streams, f"learned {name}", _LEARNING)
-    spread = np.atleast_2d(np.cov(_heard(tasks[0], pool, trace, scopes).T))
-    apart = (other - first_heard)[0]
+    spread = np.atleast_2d(np.cov(_received(tasks[0], pool, trace, scopes).T))
+    apart = (other - first_received)[0]
     test = np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ apart
     return _View(owner, node, pool, tasks, test, float(test @ apart / squared[owner, node]))
 
 
 def _scopes(streams: Streams, name: str, count: int) -> list[Scope]:
+    """Return the random streams of so many runs of one name."""
     return [streams.within("audit", "views", name, number) for number in range(count)]
 
 
-def _heard(task: Task, pool: frozenset[int], trace: Trace, scopes: list[Scope]) -> Array:
+def _received(task: Task, pool: frozenset[int], trace: Trace, scopes: list[Scope]) -> Array:
     """Return what a pool noted in runs of one network, (runs, numbers)."""
     if not isinstance(task.steps, AveragingSteps):
         raise TypeError("views are those of nodes that average")
     steps = _Listening(task.steps, pool)
     replay([trace] * len(scopes), steps, task.reply, scopes, max(1, trace.n_updates))
-    return np.array(steps.heard).T
+    return np.array(steps.noted).T

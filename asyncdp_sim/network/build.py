@@ -101,11 +101,12 @@ class OccupationNotes:
         asking, opening = self._network.opening_bytes
         back += 0 if self._rate(owner) is None else self.airtime(owner, opening, trip)
         there_ticks = trip - back
-        heard = self.airtime(owner, asking, there_ticks)
-        self._spells.note(owner, State.receiving, self.kernel.tick + there_ticks - heard, heard)
-        self._spells.note(
-            owner, State.sending, self.kernel.tick + there_ticks, self.airtime(owner, opening, back)
+        receiving, arrival = (
+            self.airtime(owner, asking, there_ticks),
+            self.kernel.tick + there_ticks,
         )
+        self._spells.note(owner, State.receiving, arrival - receiving, receiving)
+        self._spells.note(owner, State.sending, arrival, self.airtime(owner, opening, back))
         self._spells.openings[owner] += 1
 
     def airtime(self, owner: int, size: int, travel: int) -> int:
@@ -117,6 +118,7 @@ class OccupationNotes:
         return travel if rate is None else min(travel, to_ticks(size / rate))
 
     def _rate(self, owner: int) -> float | None:
+        """Return the bytes per time unit of an owner's line, if they are known."""
         rate = self._network.latency.rate_bytes
         return None if rate is None else own(rate, owner - 1)
 
@@ -127,15 +129,17 @@ class OccupationNotes:
         return shared is not None and (name == "answer" or (name == "request" and by_request))
 
     def _working(self, owner: int, durations: Iterator[int]) -> Iterator[int]:
+        """Yield durations of work in ticks, and note each."""
         for ticks in durations:
             self._spells.note(owner, State.computing, self.kernel.tick, ticks)
             yield ticks
 
     def _travelling(self, owner: int, name: str, durations: Iterator[int]) -> Iterator[int]:
-        size, mine = self._network.message_bytes(name), name in SENT
+        """Yield durations of a message's travel in ticks, and note when it is sent or received."""
+        size = self._network.message_bytes(name)
         for ticks in durations:
             lasts = self.airtime(owner, size, ticks)
-            if mine:
+            if name in SENT:
                 self._spells.note(owner, State.sending, self.kernel.tick, lasts)
             else:
                 self._spells.note(owner, State.receiving, self.kernel.tick + ticks - lasts, lasts)
@@ -232,46 +236,50 @@ class Builder:
         return durations
 
     def trips(self, owner: Owner, step: str) -> Trips:
-        """Yield an owner's trips of a step by which sums are prepared or opened."""
+        """Yield an owner's trips of a step by which sums are prepared or opened, without end.
+
+        Each is its ticks there, its ticks back, and whether one of its messages is lost.
+        """
         network, place = self._network, owner.number - 1
-        mine = self._streams.within("owner", owner.number, step)
-        size, rate, fixed, asked = block(network.n_owners), network.latency.rate_bytes, 0, 0
+        streams = self._streams.within("owner", owner.number, step)
+        size, rate = block(network.n_owners), network.latency.rate_bytes
+        ticks_of_bytes = ticks_of_query = 0
         if rate is not None:
-            asking, reply = network.trip_bytes[step]
-            fixed = to_ticks((asking + reply) / own(rate, place))
-            asked = to_ticks(asking / own(rate, place))
+            query_bytes, reply_bytes = network.trip_bytes[step]
+            ticks_of_bytes = to_ticks((query_bytes + reply_bytes) / own(rate, place))
+            ticks_of_query = to_ticks(query_bytes / own(rate, place))
         laws = {"query": network.latency.query, "answer": network.latency.answer}
         drawn = [
-            own(law, place).durations(partial(mine.generator, name), size)
+            own(law, place).durations(partial(streams.generator, name), size)
             for name, law in laws.items()
         ]
-        losses = list(self._losses_of_trips(owner.number, mine))
-        trips_there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
-        for there_ticks, other in zip(trips_there, back, strict=False):  # neither ends
-            trip = there_ticks + other + fixed + 2 * owner.distance
+        losses = list(self._losses_of_trips(owner.number, streams))
+        ways_there, ways_back = (repeat(0) if ticks is None else ticks for ticks in drawn)
+        for way_there, way_back in zip(ways_there, ways_back, strict=False):  # neither ends
+            trip = way_there + way_back + ticks_of_bytes + 2 * owner.distance
             if self._notes is not None:
-                self._notes.opening(owner.number, trip, other + owner.distance)
-            there = there_ticks + asked + owner.distance
+                self._notes.opening(owner.number, trip, way_back + owner.distance)
+            there = way_there + ticks_of_query + owner.distance
             yield there, trip - there, any([next(lost) for lost in losses])
 
-    def _losses_of_trips(self, number: int, mine: Scope) -> Iterator[Iterator[bool]]:
+    def _losses_of_trips(self, number: int, streams: Scope) -> Iterator[Iterator[bool]]:
         """Yield which messages of a step are lost, there and back, where any can be."""
         sums = self._network.aggregation
         for name in ("query", "answer"):
-            law, source = self._network.channel.packet_loss(name), mine.generator
-            lost = law.draws(partial(source, "loss", name), number - 1)
+            law = self._network.channel.packet_loss(name)
+            lost = law.draws(partial(streams.generator, "loss", name), number - 1)
             if lost is not None and sums is not None and sums.absent_at is not None:
                 yield lost
 
     def _link(self, owner: Owner) -> Link:
-        mine, channel = self._streams.within("owner", owner.number), self._network.channel
-
+        """Return an owner's link, with the losses of its messages and its access to the channel."""
+        streams, channel = self._streams.within("owner", owner.number), self._network.channel
         losses = {}
         for name in MESSAGES:
-            law, source = channel.packet_loss(name), partial(mine.generator, "loss", name)
+            law, source = channel.packet_loss(name), partial(streams.generator, "loss", name)
             losses[name] = law.draws(source, owner.number - 1)
         port = None if self._medium is None else self._medium.port(owner.number)
-        waits = channel.waits(mine, "resend")
+        waits = channel.waits(streams, "resend")
         if self._notes is not None:
             port = None if port is None else self._notes.port(owner.number, port)
             waits = self._notes.backoff(owner.number, waits)

@@ -31,6 +31,7 @@ from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario.paths import Raw
 
 NamesOf = Callable[[DataKind], tuple[str, ...]]
+"""From data to the names of its owners."""
 
 
 def count_owners(
@@ -87,7 +88,7 @@ LONGEST = 20
 _WHOLE = 60
 """Characters of a name that somebody may have meant."""
 _NEAR = 3
-"""Names that a message lists beside an unknown one."""
+"""Most names that a message lists beside an unknown one."""
 _NUMBER, _LIST, _TEXT, _TABLE = TAGS
 
 
@@ -202,6 +203,7 @@ def _number_of(entry: int | str, names: Sequence[str]) -> int:
 
 
 def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
+    """Return in words the owners that an unknown entry may have meant."""
     if len(names) == 0:
         gaps = numbers[-1] - numbers[0] >= len(numbers)
         value = ", ".join(map(str, numbers)) if gaps else f"{numbers[0]} to {numbers[-1]}"
@@ -247,6 +249,7 @@ class LognormalCounts(Spec):
 
 
 def _how_given(value: object) -> str:
+    """Return the tag of a number, a list or a table."""
     if isinstance(value, list | tuple):
         return _LIST
     return _TABLE if isinstance(value, Mapping | LognormalCounts) else _NUMBER
@@ -258,20 +261,17 @@ Records = Annotated[
     | Annotated[LognormalCounts, Tag(_TABLE)],
     Discriminator(_how_given),
 ]
-
-
+"""n_i: one number for all owners, a list, or a law from which they are drawn."""
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
-
-
 Called = Annotated[
     tuple[int | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
 ]
-
-
+"""Owners by name or number."""
 Judging = Annotated[
     Annotated[Literal["everybody"], Tag(_NUMBER)] | Annotated[Called, Tag(_LIST)],
     Discriminator(one_or_several),
 ]
+"""Owners whose records judge models: all of them, or these beside the participants."""
 
 
 class Owners(Spec):

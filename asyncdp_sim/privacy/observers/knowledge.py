@@ -28,6 +28,7 @@ from asyncdp_sim.core.arrays import Array, Bools
 
 Numbers = npt.NDArray[np.int64]
 BITS = 20
+"""Bits of a limb: products of two, and sums of 2^13 of these, stay below 2^53."""
 _BASE = 2.0**BITS
 FINE = 2.0 ** (2 * BITS)
 """Entries of a matrix of :func:`combined` are multiples of 1/FINE."""
@@ -200,7 +201,7 @@ def applied(weights: Numbers, parts: int, rows: Array) -> Array:
     """Return Σ_j w_ij x_j/``parts``, modulo the prime."""
     shares = residues(weights % PRIME * pow(parts, -1, PRIME) % PRIME)
     products = np.zeros((len(shares), rows.shape[1]))
-    take(products, -shares, rows)
+    subtract_product(products, -shares, rows)
     return products
 
 
@@ -209,7 +210,7 @@ def residues(numbers: Numbers) -> Array:
     return _modulo(numbers.astype(float))
 
 
-def take(rows: Array, held: Array, reduced: Array) -> None:
+def subtract_product(rows: Array, held: Array, reduced: Array) -> None:
     """Subtract held @ reduced from rows (…, m, M), in place."""
     if not held.any():
         return
@@ -233,13 +234,13 @@ def reduce(rows: Array) -> Numbers:
     half = rows.shape[-2] // 2
     first, second = rows[..., :half, :], rows[..., half:, :]
     first_pivots = reduce(first)
-    take(second, _at(second, first_pivots), first)
+    subtract_product(second, _at_pivots(second, first_pivots), first)
     second_pivots = reduce(second)
-    take(first, _at(first, second_pivots), second)
+    subtract_product(first, _at_pivots(first, second_pivots), second)
     return np.concatenate([first_pivots, second_pivots], axis=-1)
 
 
-def _at(rows: Array, pivots: Numbers) -> Array:
+def _at_pivots(rows: Array, pivots: Numbers) -> Array:
     """Return numbers of rows at pivots; arbitrary ones for pivot −1, whose row is 0."""
     return np.take_along_axis(rows, pivots[..., None, :], axis=-1)
 
@@ -271,7 +272,7 @@ def _modulo(numbers: Array) -> Array:
 
 
 _NUMBERS = 2**19
-"""Numbers reduced at a time: more do not fit the cache, fewer do not use the processor."""
+"""Numbers reduced at a time, 4 MiB: more do not fit the cache, fewer do not use the processor."""
 
 
 class Known:
@@ -285,7 +286,7 @@ class Known:
 
     @property
     def everything(self) -> bool:
-        """Whether all nodes' vectors are known."""
+        """Whether the own vectors of all other nodes are known."""
         return bool((self._blind | self._alone).all())
 
     @property
@@ -295,7 +296,7 @@ class Known:
 
     @property
     def partly(self) -> Numbers:
-        """The nodes that are partly known."""
+        """The nodes whose vectors are known in sums with others alone."""
         return np.flatnonzero(self._rows.any(axis=0))
 
     @property
@@ -309,7 +310,7 @@ class Known:
         It is restricted to nodes that are not pivots yet; the rest of it is 0.
         """
         left = rows[:, self._open]
-        take(left, rows[:, self._pivots], self._rows[:, self._open])
+        subtract_product(left, rows[:, self._pivots], self._rows[:, self._open])
         return left
 
     def keep(self, left: Array, pivots: Numbers) -> None:
@@ -317,18 +318,18 @@ class Known:
         new, places = np.zeros((len(left), len(self._open))), np.flatnonzero(self._open)[pivots]
         new[:, self._open] = left
         self._open[places] = False
-        take(self._rows, self._rows[:, places], new)
+        subtract_product(self._rows, self._rows[:, places], new)
         rows, places = np.vstack([self._rows, new]), np.append(self._pivots, places)
         single = np.count_nonzero(rows, axis=1) == 1
         self._alone[places[single]] = True
         self._rows, self._pivots = rows[~single], places[~single]
 
 
-def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Bools]:
-    """Let every pool keep its rows (m, M); return which are new to it."""
-    new_rows = [np.zeros(len(rows), dtype=np.bool_) for rows in told]
-    left = [pool.unknown(rows) for pool, rows in zip(pools, told, strict=True)]
-    for pool_numbers in _alike([rows.shape for rows in left]):
+def learn(pools: Sequence[Known], received: Sequence[Array]) -> list[Bools]:
+    """Let every pool keep the rows (m, M) that it received; return which are new to it, (m,)."""
+    new_rows = [np.zeros(len(rows), dtype=np.bool_) for rows in received]
+    left = [pool.unknown(rows) for pool, rows in zip(pools, received, strict=True)]
+    for pool_numbers in _of_similar_size([rows.shape for rows in left]):
         lots = np.zeros(
             (len(pool_numbers), *np.max([left[pool].shape for pool in pool_numbers], axis=0))
         )
@@ -341,7 +342,7 @@ def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Bools]:
     return new_rows
 
 
-def _alike(shapes: list[tuple[int, ...]]) -> list[list[int]]:
+def _of_similar_size(shapes: list[tuple[int, ...]]) -> list[list[int]]:
     """Return indices of shapes in groups of similar size that are reduced at a time."""
     lots: list[list[int]] = []
     order = sorted(range(len(shapes)), key=lambda place: shapes[place][::-1], reverse=True)

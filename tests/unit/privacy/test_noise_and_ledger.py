@@ -29,7 +29,7 @@ from asyncdp_sim.privacy.observers.knowledge import (
     learn,
     reduce,
     residues,
-    take,
+    subtract_product,
 )
 from tests.tables import table
 from tests.together import together
@@ -241,7 +241,7 @@ def test_the_largest_residues_multiply_without_rounding():
         )
         held *= sign
         exact = (integers(rows) - integers(held) @ integers(reduced)) % PRIME
-        take(rows, held, reduced)
+        subtract_product(rows, held, reduced)
         assert np.abs(rows).max() <= 2**30
         assert np.array_equal(integers(rows) % PRIME, exact)
 
