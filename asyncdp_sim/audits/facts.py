@@ -134,7 +134,7 @@ def count_without_own_noise(noise: AnswerNoise, view: View, exact: Array) -> int
 
 @dataclass(frozen=True, order=True)
 class Undercharge:
-    """What a ledger charges an owner too little for one run.
+    """The ε that a ledger charges an owner too little for one run.
 
     Attributes
     ----------

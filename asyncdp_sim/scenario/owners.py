@@ -25,6 +25,7 @@ from asyncdp_sim.core.specification import (
 )
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.validation import TAGS, show
+from asyncdp_sim.core.words import shorten
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.network.laws import Lognormal
@@ -140,8 +141,8 @@ def shown(names: Sequence[str]) -> tuple[str, ...]:
     """
     clean = [_printable(name) for name in names]
     marks = [f" #{i}" for i in range(1, len(clean) + 1)]
-    marked = [_cut(name, LONGEST - len(m)) + m for name, m in zip(clean, marks, strict=True)]
-    short = [_cut(name, LONGEST) for name in clean]
+    marked = [shorten(name, LONGEST - len(m)) + m for name, m in zip(clean, marks, strict=True)]
+    short = [shorten(name, LONGEST) for name in clean]
     seen = Counter(short)
     mixed = [m if seen[cut] > 1 else cut for cut, m in zip(short, marked, strict=True)]
     # a mark may be what another is really called
@@ -212,7 +213,7 @@ def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
     near = difflib.get_close_matches(given.casefold(), folded, n=_NEAR, cutoff=0.5)
     near += [name for name in folded if given.casefold() in name and name not in near]
     part = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
-    text = ", ".join(_cut(_printable(name), _WHOLE) for name in part)
+    text = ", ".join(shorten(_printable(name), _WHOLE) for name in part)
     return f"{'nearest' if near else 'some of the'} names: {text}"
 
 
@@ -224,10 +225,6 @@ def _printable(name: str) -> str:
     """Return a name without control characters, turns of direction, and breaks of lines."""
     spaced = " ".join(name.split()) or "(blank)"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
-
-
-def _cut(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 class LognormalCounts(Spec):

@@ -12,10 +12,10 @@ import numpy as np
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.decision.forecast import Asked
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
-from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario

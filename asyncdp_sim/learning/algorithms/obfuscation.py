@@ -1,4 +1,4 @@
-"""What POLAR's clients and servers send: perturbed gradients, masked models, and averages.
+"""Perturbed gradients of POLAR's clients, and masked and averaged models of its servers.
 
 Client h sends server J of its own servers N_h, at step i, W[i, J] g + d[i, J] instead of a gradient
 g (POLAR, equation 1). Two conditions bind what it draws in a window:
