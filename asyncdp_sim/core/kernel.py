@@ -233,31 +233,33 @@ def _shuffled(ties: np.random.Generator) -> Iterator[int]:
 
 
 class Processor:
-    """Works at all jobs that it has: a tick at each, in the order in which they came, repeatedly.
+    """A processor that works at all its jobs in turn: one tick at each, in the order of arrival.
 
-    So n jobs go at 1/n of its speed, to within a tick, and no work is lost or made: while it has
-    any, it does a tick of work in each tick of time.
+    So n jobs proceed at 1/n of its speed, to within a tick, and no work is lost or made: while it
+    has any job, it does a tick of work in each tick of time.
 
     Parameters
     ----------
     kernel : Kernel
     ends : Priority
-        What the end of a job is among the events of its tick.
+        The priority of the end of a job.
     """
 
     def __init__(self, kernel: Kernel, ends: Priority = Priority.GRADIENT_READY) -> None:
         self._kernel = kernel
         self._priority = ends
         self._jobs: list[int] = []
-        """Of jobs, in their order."""
+        """Numbers of the jobs, from 1, in the order of arrival."""
         self._ends: list[tuple[int, int, Signal]] = []
-        """Of each job: the pass over all jobs in which it ends, its number, its end; a heap."""
+        """A heap of jobs: the pass over all jobs in which it ends, its number, its end."""
         self._came = 0
+        """Number of jobs that have arrived."""
         self._passes = 0
-        """Passes over all jobs that are done; each had a tick for every job."""
+        """Finished passes over all jobs; each took a tick for every job."""
         self._place = 0
-        """Jobs that have had their tick in the pass under way."""
+        """Number of jobs that have had their tick in the present pass."""
         self._since = 0
+        """The tick up to which the work is counted."""
 
     def work(self, ticks: int) -> Activity:
         """Do a job that would take so many ticks alone."""
@@ -286,7 +288,7 @@ class Processor:
         return self._since + (last_pass - self._passes) * len(self._jobs) + place + 1 - self._place
 
     def _advance(self) -> bool:
-        """Do what there is to do up to now; return whether a job has ended at this tick."""
+        """Count the work up to now; return whether a job has ended at this tick."""
         tick = self._kernel.tick
         ended = len(self._ends) > 0 and self._next_end() == tick
         if len(self._ends) > 0:
@@ -298,7 +300,7 @@ class Processor:
         return ended
 
     def _leave(self) -> None:
-        """Let a job go that has just had its last tick."""
+        """Remove the job that has just had its last tick, and fire its end."""
         _, number, done = heappop(self._ends)
         del self._jobs[bisect_left(self._jobs, number)]
         self._place = max(self._place - 1, 0)

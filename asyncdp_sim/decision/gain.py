@@ -175,7 +175,7 @@ class Gain:
 
     @property
     def better_in(self) -> int:
-        """In how many runs it gains anything."""
+        """The number of runs in which it gains more than rounding."""
         return int(np.count_nonzero(self.by_run > ROUNDING * self.own))
 
     def content(self) -> dict[str, Any]:
@@ -198,10 +198,10 @@ class Gain:
 
     @property
     def rows_to_decide(self) -> int | None:
-        """With how many rows to train on another verdict than "undecided" would be expected.
+        """The number of training rows with which a verdict other than "undecided" is expected.
 
-        So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the
-        runs leave. None where a verdict is there, or where no number of rows would bring one.
+        The rows that judge grow in proportion. The half width shrinks with 1/√rows, down to the
+        part that the runs leave. None where there is a verdict, or where more rows bring none.
         """
         half = self.gain.half_width
         if self.verdict is not Verdict.UNDECIDED or not 0 < half < inf:

@@ -339,7 +339,7 @@ Draw = Callable[[np.random.Generator, int], Array]
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _MOST_NUMBERS = 2**21
-"""Numbers drawn at a time at most, unless one row of each replicate has more."""
+"""Numbers drawn at a time at most (16 MiB), unless one row of each replicate has more."""
 
 
 class DrawnRows:

@@ -104,6 +104,7 @@ def _require_complete(
 
 
 def _not_free(directory: Path, problem: str) -> ResultError:
+    """Return the error of a directory that cannot be written to, or whose result is another."""
     remedy = "allowed is a directory that does not exist yet: name another with --out"
     return ResultError([Fault("--out", problem, remedy)], str(directory))
 

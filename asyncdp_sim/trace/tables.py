@@ -52,10 +52,10 @@ class Trace:
     answers_once : bool
         Whether an owner's first answer is its only one, and what it sends later comes of it.
     apart : int or None
-        s, where owners are asked again s updates later at the earliest; not kept in files.
+        s, where an owner is asked again at least s updates later; not kept in files.
     occupation : numpy.ndarray or None
-        What each owner was at and how many messages it had, where the network was asked to note
-        it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.vocabulary`, read-only.
+        How long each owner was in each state, and how many messages it had, where the network was
+        asked to note it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.vocabulary`, read-only.
 
     Raises
     ------
@@ -115,7 +115,8 @@ class Trace:
     def released_before(self) -> Ints:
         """How many answers its owner had released before each exchange's own, (exchanges,).
 
-        By release, and by message at one tick; 0 where none was released.
+        Answers are ordered by their release, at one tick by message. 0 where the exchange's own
+        answer was not released.
         """
         rows, counts = self.exchanges, np.zeros(len(self.exchanges), dtype=np.int64)
         places = np.flatnonzero(self.came_to(*RELEASED))
@@ -128,7 +129,7 @@ class Trace:
 
     @cached_property
     def numbers(self) -> Ints:
-        """The same of each answer used, in the order of ``updates``."""
+        """How many answers its owner had released before each used one, in order of ``updates``."""
         return self.released_before[self.came_to(ExchangeOutcome.applied)]
 
     def ended(self, *outcomes: ExchangeOutcome) -> Ints:
@@ -270,7 +271,7 @@ def _check_events(trace: "Trace", events: Table) -> None:
 
 
 _TOGETHER = 2**16
-"""Events that are looked through at a time: columns of all would be half of their table again."""
+"""Events that are checked at a time: columns of all would take half the memory of the table."""
 
 
 def _column(table: Table, name: str) -> Column:
@@ -291,6 +292,7 @@ def _are_distinct(values: Column) -> bool:
 
 
 def _require(holds: object, broken: str) -> None:
+    """Raise :class:`InvariantError` with the rule in words, unless it holds."""
     if not holds:
         raise InvariantError(f"the trace contradicts itself: {broken}")
 

@@ -17,12 +17,9 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives.losses import SQUARED, Loss
 
 Rows = Ints | slice
-
-
+"""Some records of an owner, by their places."""
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Relative rounding error of a product; that of a sum is this times its number of terms."""
-
-
 Norm = Literal["l1", "l2"]
 _CACHE = 2**15
 """Numbers that stay in a processor's cache."""

@@ -22,7 +22,10 @@ SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma | Bottleneck
 
 
 class Parallel(ChannelKind):
-    """K channels that do not disturb each other."""
+    """K channels that do not disturb each other.
+
+    An answer is sent over one of them: drawn for each transmission, or (i − 1) mod K for owner i.
+    """
 
     label = "parallel channels"
     exclusive = trait(lambda self: self.channels == 1 and self.each.exclusive)

@@ -38,7 +38,7 @@ UPWARDS = 1 + 1e-6
 _STEEP = 600.0
 """Half of an ε from which sinh equals half an exponential, up to rounding."""
 _DOWN = 1 - 1e-12
-"""Factor that makes ε of a closed form smaller, to cover rounding."""
+"""Factor that makes ε of a closed form smaller, so that its rounding (10⁻¹⁵) exceeds no budget."""
 
 
 class Accountant(ABC):
@@ -73,8 +73,14 @@ class Accountant(ABC):
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share.
 
-        ``owners`` is κ, 1 for a record of one owner. ``factor`` (N,) is the true sensitivity over
-        the sensitivity that the noise was scaled for.
+        Parameters
+        ----------
+        released : array of int (N,)
+            Answers that each owner released.
+        owners : int
+            κ; 1 for a record of one owner.
+        factor : array (N,) or float
+            The true sensitivity over the one that the noise was scaled for.
         """
 
     @abstractmethod
