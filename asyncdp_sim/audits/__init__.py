@@ -18,14 +18,14 @@ from asyncdp_sim.audits.derived import (
     undercharged,
 )
 from asyncdp_sim.audits.eavesdropper import overhear
-from asyncdp_sim.audits.neighbours import asked, made_up, neighbours
+from asyncdp_sim.audits.neighbours import made_up, neighbours, queries_of, trial_runs
 from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning, counted
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import processes
@@ -269,8 +269,9 @@ def first_audit(
     """Attack a scenario's single answers, and one training whose data hold canaries.
 
     A canary is a record that a coin decides. Answers in sums show none: these are attacked alone.
-    Whole runs on two tables are left to :func:`audit`; a few on one table are run here, whose
-    answers are compared with each other, and which show how long that takes.
+    Whole runs on two tables are left to :func:`audit`; a few on one table are run here. Their
+    queries are those at which records are chosen, their answers are compared with each other, and
+    they show how long whole runs take.
 
     Parameters
     ----------
@@ -296,7 +297,10 @@ def first_audit(
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
-    queries = asked(scenario, problem)
+    began = process_time()
+    views = trial_runs(scenario, problem)
+    seconds = (process_time() - began) / len(views)
+    queries = queries_of(views)
     made = made_up(scenario, dataset, problem, queries)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
@@ -309,12 +313,6 @@ def first_audit(
         guessed = audit_once(scenario, canaries, doubt, queries)
         words += f"; a fair coin chooses each of {guessed.canaries} canary {noun}s from two"
     claims, called = owed(scenario), scenario.owners.participants
-    began = process_time()
-    views = [
-        overhear(scenario.network, problem.task, _trial(scenario).within(number))
-        for number in range(1, _FEW_RUNS + 1)
-    ]
-    seconds = (process_time() - began) / _FEW_RUNS
     facts = (
         budgets_hold(scenario, np.max(list(map(heard, views)), axis=0)),
         own_noise_in_few(problem, views),
@@ -335,13 +333,10 @@ def expected_seconds(scenario: Scenario, runs: int) -> float:
     """
     scenario = _claiming(scenario)
     problem = prepare(scenario, build_dataset(scenario))
+    scope = Streams(scenario.run.seed).within("audit", "trial run")
     began = process_time()
-    overhear(scenario.network, problem.task, _trial(scenario))
+    overhear(scenario.network, problem.task, scope)
     return _seconds(scenario, process_time() - began, runs)
-
-
-def _trial(scenario: Scenario) -> Scope:
-    return Streams(scenario.run.seed).within("audit", "trial run")
 
 
 def _seconds(scenario: Scenario, each: float, runs: int) -> float:
@@ -376,8 +371,6 @@ def _runs(unit: str) -> tuple[tuple[str, str], ...]:
 
 RUNS = 1000
 """Whole runs on each side, where nothing else is asked for."""
-_FEW_RUNS = 3
-"""Whole runs that a first audit looks at."""
 _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
@@ -286,8 +286,9 @@ TARGETS = (0.0, 1.0, -1.0, 1000.0, -1000.0)
 _BETTER = 1 + 1e-9
 """By how much at least: of pairs as good as each other, those along a coordinate are seen best."""
 _TRIALS = 4
+"""Runs of the scenario that show what owners are asked."""
 _ASKED = 32
-"""Queries, at most, and the runs that they are of, at which gradients are compared."""
+"""Queries, at most, at which gradients are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,14 +339,14 @@ def made_up(
 ) -> MadeUp | None:
     """Return records that bring the answers of an owner as far apart as a record can.
 
-    They do so at ``queries``, or else at those :func:`asked`. The owner is the one that pays the
-    most for an answer, of several the one with the fewest records. None where the bound is
-    declared, and nothing made up would respect it.
+    They do so at ``queries``, or else at those of :func:`trial_runs`. The owner is the one that
+    pays the most for an answer, of several the one with the fewest records. None where the bound
+    is declared, and nothing made up would respect it.
     """
     if scenario.privacy.on_trust:
         return None
     owner = dearest(scenario, dataset)
-    queries = asked(scenario, problem) if queries is None else queries
+    queries = queries_of(trial_runs(scenario, problem)) if queries is None else queries
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = along(scenario, [*directions, np.full(p, 1 / p)])
@@ -377,11 +378,15 @@ def dearest(scenario: Scenario, dataset: Dataset) -> int:
     return max(finite, key=lambda owner: (*price[owner], -owner))
 
 
-def asked(scenario: Scenario, problem: Problem) -> Array:
-    """Return what a few runs ask, none twice; the model that is 0 where they ask nothing."""
+def trial_runs(scenario: Scenario, problem: Problem) -> list[View]:
+    """Return what an observer receives in a few runs of the scenario."""
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
-    points = [overhear(scenario.network, problem.task, scope).points for scope in scopes]
-    unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
+    return [overhear(scenario.network, problem.task, scope) for scope in scopes]
+
+
+def queries_of(runs: Sequence[View]) -> Array:
+    """Return what runs ask, (q, p), none twice; the model that is 0 where they ask nothing."""
+    unique_points = np.unique(np.concatenate([run.points for run in runs]), axis=0)[:_ASKED]
     return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 
 
