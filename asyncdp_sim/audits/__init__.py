@@ -18,14 +18,14 @@ from asyncdp_sim.audits.facts import (
     own_noise_fact_of_few_runs,
     same_noise_fact,
 )
-from asyncdp_sim.audits.neighbours import made_up, neighbours, trial_queries
+from asyncdp_sim.audits.neighbours import made_up, neighbours, queries_of, trial_runs
 from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning, counted
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import processes
@@ -271,8 +271,9 @@ def first_audit(
     """Attack a scenario's single answers, and one training whose data hold canaries.
 
     A canary is a record that a coin decides. Answers in sums show none: these are attacked alone.
-    Whole runs on two tables are left to :func:`audit`; a few on one table are run here, whose
-    answers are compared with each other, and which show how long that takes.
+    Whole runs on two tables are left to :func:`audit`; a few on one table are run here. Their
+    queries are those at which records are chosen, their answers are compared with each other, and
+    they show how long whole runs take.
 
     Parameters
     ----------
@@ -298,7 +299,10 @@ def first_audit(
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
-    queries = trial_queries(scenario, problem)
+    began = process_time()
+    views = trial_runs(scenario, problem)
+    seconds = (process_time() - began) / len(views)
+    queries = queries_of(views)
     synthetic = made_up(scenario, dataset, problem, queries)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
@@ -311,12 +315,6 @@ def first_audit(
         guessed = audit_once(scenario, canaries, doubt, queries)
         words += f"; a fair coin chooses each of {guessed.canaries} canary {noun}s from two"
     claims, called = owed(scenario), scenario.owners.participants
-    began = process_time()
-    views = [
-        overhear(scenario.network, problem.task, _trial_streams(scenario).within(number))
-        for number in range(1, _FEW_RUNS + 1)
-    ]
-    seconds = (process_time() - began) / _FEW_RUNS
     facts = (
         budget_fact(scenario, np.max(list(map(answers_sent, views)), axis=0)),
         own_noise_fact_of_few_runs(problem, views),
@@ -337,13 +335,10 @@ def expected_seconds(scenario: Scenario, runs: int) -> float:
     """
     scenario = _base_with_claim(scenario)
     problem = prepare(scenario, build_dataset(scenario))
+    scope = Streams(scenario.run.seed).within("audit", "trial run")
     began = process_time()
-    overhear(scenario.network, problem.task, _trial_streams(scenario))
+    overhear(scenario.network, problem.task, scope)
     return _attack_seconds(scenario, process_time() - began, runs)
-
-
-def _trial_streams(scenario: Scenario) -> Scope:
-    return Streams(scenario.run.seed).within("audit", "trial run")
 
 
 def _attack_seconds(scenario: Scenario, seconds_of_run: float, runs: int) -> float:
@@ -378,8 +373,6 @@ def _names_of_runs(unit: str) -> tuple[tuple[str, str], ...]:
 
 RUNS = 1000
 """Whole runs on each side, where nothing else is asked for."""
-_FEW_RUNS = 3
-"""Whole runs of a first audit, whose answers are compared and whose time is measured."""
 _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbour_file import CELLS, write_neighbour
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
@@ -351,13 +351,13 @@ def made_up(
 ) -> MadeUp | None:
     """Return records that bring the answers of an owner as far apart as a record can.
 
-    They do so at ``queries``, by default those of :func:`trial_queries`, for the owner of
+    They do so at ``queries``, by default those of :func:`trial_runs`, for the owner of
     :func:`most_charged_owner`. None where the bound is declared: a made-up record would break it.
     """
     if scenario.privacy.on_trust:
         return None
     owner = most_charged_owner(scenario, dataset)
-    queries = trial_queries(scenario, problem) if queries is None else queries
+    queries = queries_of(trial_runs(scenario, problem)) if queries is None else queries
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = records_along(scenario, [*directions, np.full(p, 1 / p)])
@@ -390,11 +390,15 @@ def most_charged_owner(scenario: Scenario, dataset: Dataset) -> int:
     return max(finite, key=lambda owner: (*price[owner], -owner))
 
 
-def trial_queries(scenario: Scenario, problem: Problem) -> Array:
-    """Return the distinct queries (q, p) of a few runs; the model 0 where they ask nothing."""
+def trial_runs(scenario: Scenario, problem: Problem) -> list[View]:
+    """Return what an observer receives in a few runs of the scenario."""
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
-    points = [overhear(scenario.network, problem.task, scope).points for scope in scopes]
-    unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
+    return [overhear(scenario.network, problem.task, scope) for scope in scopes]
+
+
+def queries_of(runs: Sequence[View]) -> Array:
+    """Return what runs ask, (q, p), none twice; the model that is 0 where they ask nothing."""
+    unique_points = np.unique(np.concatenate([run.points for run in runs]), axis=0)[:_ASKED]
     return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 
 

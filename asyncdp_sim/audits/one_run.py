@@ -23,9 +23,10 @@ from asyncdp_sim.audits.neighbours import (
     farthest_records,
     gradients_of_records,
     mean_distance,
+    queries_of,
     records_along,
     replaced,
-    trial_queries,
+    trial_runs,
 )
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
@@ -117,7 +118,7 @@ def canaries(
 ) -> Canaries:
     """Return as many canaries of these owners, one of each, then a second; None is up to ``most``.
 
-    They move gradients at ``queries``, or else at those :func:`~.neighbours.trial_queries`.
+    They move gradients at ``queries``, or else at those of :func:`~.neighbours.trial_runs`.
 
     Raises
     ------
@@ -131,7 +132,8 @@ def canaries(
         hint = f"allowed is 1 to {len(room)}: one per {per}"
         raise SpecError([Fault("canaries", str(count), hint)])
     taken = room[: most if count is None else count]
-    queries = trial_queries(scenario, prepare(scenario, dataset)) if queries is None else queries
+    if queries is None:
+        queries = queries_of(trial_runs(scenario, prepare(scenario, dataset)))
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
     pairs = [far_apart(scenario, dataset, queries, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T

@@ -68,7 +68,7 @@ def test_correlated_noise_that_is_repeated_each_round(monkeypatch):
         return [line for line in lines if "ε = ∞" in line or "runs has noise of its own" in line]
 
     assert [line for line in found() if "ε = ∞" in line] == []
-    assert any("answers of 3 runs has noise of its own" in line for line in found())
+    assert any("answers of 4 runs has noise of its own" in line for line in found())
     monkeypatch.setattr(Filtered, "_round", repeated)
     assert any("have the noise of another one, or none" in line for line in found())
 

@@ -233,8 +233,9 @@ class TableRecipe(DataKind):
         whose = None if persons is None else [persons[r] for r in rows]
         ranks = None if order is None else [order[r] for r in rows]
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams, whose, ranks)
-        unowned = np.arange(total if self.score_on == "all" else 0)
-        unowned = np.setdiff1d(unowned, np.concatenate(rows))
+        unowned = np.arange(0)
+        if self.score_on == "all":
+            unowned = np.delete(np.arange(total), np.concatenate(rows))
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([unowned] if len(unowned) > 0 else [])
