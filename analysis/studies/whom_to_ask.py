@@ -99,6 +99,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     usual, n_owners = rows[0], found[0].results[0].n_owners
     values = np.concatenate([ends(table, "time") for table in rows], axis=1)
     never = 2 * float(values[np.isfinite(values)].max(initial=1.0))
+    lowest = float(values.min(initial=never))
     marks = list[Layer]()
     for place, (table, look) in enumerate(zip(rows, looks(len(rows), markersize=4.5), strict=True)):
         there = np.isfinite(table["time"])
@@ -111,14 +112,15 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     known = (usual["tasks"] == n_owners) & np.isfinite(usual["time"])
     for from_here in usual["time"][known]:  # one, or none
         low, high = (from_here * (1 - share) for share in SAVED[::-1])
+        lowest = min(low, lowest)
         marks.append(Layer("span", low=low, high=high, look=PUBLISHED))
         marks.append(written(1, low, "published saving"))
     sides = (
-        Side("tasks under way, $m$", log=True, ticks=usual["tasks"].tolist()),
+        Side("tasks at a time, $m$", log=True, ticks=usual["tasks"].tolist()),
         Side(
-            f"units of time until\nmean $\\psi$ is {TARGET:g} (95 % intervals)",
+            f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)",
             log=True,
-            limits=(None, 1.3 * never),
+            limits=(lowest / 1.7, 1.3 * never),
             grid=True,
         ),
     )
@@ -135,9 +137,8 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     if not np.isfinite(high).any():
         return f"No interval of a policy that reaches mean ψ = {TARGET:g} is finite"
     best = int(np.argmin(np.where(np.isfinite(high), value, np.inf)))
-    policy = str(name[best])
     text = (
-        f"{policy[0].upper()}{policy[1:]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
+        f"Asking {name[best]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
         f"{number(value[best])} units ({number(low[best])} to {number(high[best])})"
     )
     usual = np.flatnonzero((tasks == n_owners) & (name == name[0]))

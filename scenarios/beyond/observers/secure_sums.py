@@ -306,14 +306,16 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             }
             for column, value in row.items():
                 table[column] = np.append(table.get(column, []), value)
+    look = DOTS | {"markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
     marks = [
         Layer("level", y=1.0, look=TRUTH),
-        written(LEAST, 1.0, "as single answers", "below"),
-        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **DOTS),
+        written(LEAST, 1.0, "single answers fit better", "above"),
+        written(LEAST, 1.0, "sums fit better", "below"),
+        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **look),
     ]
     sides = (
         Side(
-            "share of the sums that open",
+            "share of sums that open (enough owners stay)",
             log=True,
             limits=(LEAST, 1.2),
             ticks=(LEAST, 0.01, 0.1, 1),
