@@ -167,7 +167,7 @@ def picture(answers: Sequence[Answer]) -> Picture:
     ends = -STEPS[True], row[-1] + 2 * STEPS[True]
     shade = {"color": "0.9", "zorder": 0}
     marks = [
-        Layer("band", [-least, least], None, *([end] * 2 for end in ends), look=shade),
+        Layer("band", [-least, least], None, [ends[0]] * 2, [ends[1]] * 2, look=shade),
         written(least, float(np.mean(ends)), f"not material:\nwithin {least:g} %", "right"),
         Layer("upright", 0.0, look=TRUTH),
         Layer("line", name="stated gain", look=STATED | {"color": GRAY}),

@@ -309,8 +309,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     look = DOTS | {"markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
     marks = [
         Layer("level", y=1.0, look=TRUTH),
-        written(LEAST, 1.0, "single answers fit better", "above"),
-        written(LEAST, 1.0, "sums fit better", "below"),
+        written(LEAST, 1.0, "single answers better", "above"),
+        written(LEAST, 1.0, "sums better", "below"),
         measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **look),
     ]
     sides = (

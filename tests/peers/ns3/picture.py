@@ -61,7 +61,7 @@ def picture() -> Picture:
     rows, most = (-0.6, len(names) - 0.4), usual(table)
     shade = {"color": "0.9", "zorder": 0}
     marks = [
-        Layer("band", scaled([-most, most]), None, *([end] * 2 for end in rows), look=shade),
+        Layer("band", scaled([-most, most]), None, [rows[0]] * 2, [rows[1]] * 2, look=shade),
         Layer("upright", 0.0, look=TRUTH),
         Layer("line", name="our simulation, ± 2 standard errors", look=OURS),
         Layer("line", name="closed formula", look=FORMULA),
