@@ -1,4 +1,4 @@
-"""The drawn house: rooms of the package by layer, with what each layer is for.
+"""The drawn house: rooms of the package by layer, with a name of each layer.
 
 ``python -m analysis.house`` writes ``docs/pictures/house.svg`` from the layers in
 ``pyproject.toml``; what a room is for is the first line of its package.
@@ -18,23 +18,25 @@ from asyncdp_sim.figures.style import style
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/pictures/house.svg"
 PACKAGE = "asyncdp_sim."
-MEANING = {
-    "cli": "what a user calls",
-    "reports": "pages of results",
-    "figures": "pictures and files for others",
-    "sweeps": "questions that need many runs",
-    "runs": "one run, from file to directory",
-    "comparisons": "results against each other",
-    "results": "what a run leaves",
-    "scenario": "the file that is asked",
-    "privacy": "noise, budgets, bounds",
-    "learning": "models and gradients",
-    "network": "time, records, formulas",
-    "core": "ticks, random streams, errors",
+NAMES = {
+    "cli": "Commands and Python functions",
+    "reports": "Web pages of results",
+    "figures": "Pictures, proposed scenarios, apps",
+    "sweeps": "Questions that need many runs",
+    "runs": "One run: simulate, learn, account",
+    "comparisons": "Differences between results",
+    "results": "Results on disk, gains, sentences",
+    "scenario": "The scenario file",
+    "privacy": "Noise and ε, statistics, predictions",
+    "learning": "Models and their updates",
+    "network": "Simulated network, records, formulas",
+    "core": "Simulated time, random numbers, files",
 }
-"""What a layer is for, by one of its rooms."""
-_WIDTH, _LEFT, _HEIGHT, _GAP = 3.4, 0.15, 0.22, 0.22
-"""Width of the house and of its left margin, height of a room, space between layers, in inches."""
+"""Name of a layer, by one of its rooms: two words or more, as a single one is a room's."""
+TINTS = {"cli": "#fdf1e3", "sweeps": "#eaf4ea", "results": "#eef3f8", "learning": "#f3eef7"}
+"""Colour of a layer and of those below it, by one of its rooms."""
+_WIDTH, _LEFT, _HEIGHT, _GAP = 3.4, 0.2, 0.36, 0.04
+"""Width of the house and of its left margin, height of a layer, space between two, in inches."""
 _LETTERS = 7.0
 """Points, at the width of a phone's screen."""
 
@@ -49,35 +51,36 @@ def layers(root: Path = ROOT) -> list[list[str]]:
 
 
 def draw(floors: Sequence[Sequence[str]]) -> Figure:
-    """Return the picture: a row of boxes for each layer, the lowest at the bottom.
+    """Return the picture: a box for each layer, the lowest at the bottom, with its rooms.
 
-    A room imports only from lower rows, which the arrow beside them says.
+    A layer imports only from lower ones, which the arrow beside them says.
     """
-    height = len(floors) * (_HEIGHT + _GAP) + 0.3
+    step = _HEIGHT + _GAP
+    height, tint = len(floors) * step + 0.3, ""
     with style():
         figure = Figure(figsize=(_WIDTH, height))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set(xlim=(0, _WIDTH), ylim=(0, height))
-        for level, floor in enumerate(floors):
-            y = (level + 0.5) * (_HEIGHT + _GAP)
-            [meaning] = [MEANING[room] for room in floor if room in MEANING]
-            left, above = _LEFT + 0.05, y + _HEIGHT / 2 + 0.03
-            axes.text(left, above, meaning, va="bottom", fontsize=_LETTERS, color="#444444")
-            letter = (_WIDTH - _LEFT - 0.05) / sum(len(room) + 3 for room in floor)
+        for level, floor in reversed(list(enumerate(floors))):
+            [name] = [NAMES[room] for room in floor if room in NAMES]
+            tint = next((TINTS[room] for room in floor if room in TINTS), tint)
+            box = FancyBboxPatch(
+                (_LEFT, level * step + _GAP), _WIDTH - _LEFT - 0.03, _HEIGHT,
+                boxstyle="round,pad=0,rounding_size=0.05", fc=tint, ec="#44617b",
+            )  # fmt: skip
+            axes.add_patch(box)
+            upper, lower = (level * step + _GAP + share * _HEIGHT for share in (0.7, 0.28))
+            axes.text(_LEFT + 0.06, upper, name, va="center", fontsize=8, fontweight="bold")
+            letter = min(0.062, (_WIDTH - _LEFT - 0.1) / sum(len(room) + 2 for room in floor))
+            left = _LEFT + 0.06
             for room in floor:
-                corner, step = (left, y - _HEIGHT / 2), letter * (len(room) + 3)
-                left += step
-                box = FancyBboxPatch(
-                    corner, step - 0.05, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.05",
-                    fc="#eef3f8", ec="#44617b",
-                )  # fmt: skip
-                axes.add_patch(box)
-                middle = corner[0] + (step - 0.05) / 2
-                axes.text(middle, y, room, ha="center", va="center", fontsize=_LETTERS)
+                axes.text(left, lower, room, va="center", fontsize=_LETTERS, color="#44617b")
+                left += letter * (len(room) + 2)
         down = {"arrowstyle": "-|>", "color": "#44617b"}
-        axes.annotate("", (0.06, 0.1), xytext=(0.06, height - 0.3), arrowprops=down)
-        axes.text(0.02, height - 0.25, "imports go down, never up", va="bottom", fontsize=8)
+        axes.annotate("", (0.1, _GAP), xytext=(0.1, height - 0.3), arrowprops=down)
+        says = "A layer uses only the layers below it"
+        axes.text(0.03, height - 0.07, says, va="top", fontsize=8)
     return figure
 
 

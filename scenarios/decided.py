@@ -13,6 +13,7 @@ from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture, save
+from asyncdp_sim.figures.style import GRAY
 from scenarios.decisions import BUDGETS, WAYS, Answer, Table, answered, tables, write
 
 COMMANDS = {
@@ -23,13 +24,24 @@ COMMANDS = {
 }
 COLOURS = {
     "gains": "#1b7837",
-    "does worse": "#b2182b",
     "no material difference": "#2166ac",
+    "does worse": "#b2182b",
 }
-DECIDED = tuple(COLOURS)[:2]
-MARKS = {"gains": "P", "does worse": "X", "no material difference": "s"}
+"""In the order of the picture."""
+DECIDED = "gains", "does worse"
+NAMES = {
+    "gains": "gains",
+    "no material difference": "no material\ndifference",
+    "does worse": "does\nworse",
+}
+STATED: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "capsize": 0}
+TRUE: dict[str, Any] = STATED | {"marker": "D", "color": "black", "elinewidth": 0.7}
 REACH = -90, 65
 """Least and largest gain and true gain of the picture, % of the own error."""
+STEPS = {True: 2.6, False: 0.8}
+"""Heights of a row: of a gain or loss, and of no material difference."""
+APART = 1.5
+"""Between verdicts of one kind and of the next."""
 
 
 def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
@@ -140,57 +152,50 @@ def _wrong(clear: Sequence[Answer]) -> str:
 
 
 def picture(answers: Sequence[Answer]) -> Picture:
-    """Draw the gains of all verdicts that are clear against their truths."""
-    least, clear = 100 * MATERIAL, list(map(_in_percent, _clear(answers)))
-    marks = [
-        *(Layer("line", name=verdict, look=_dot(verdict)) for verdict in COLOURS),
-        Layer("span", low=-least, high=least, look={"color": "0.9", "zorder": 0}),
-        written(REACH[1], least, "not material", "inside"),
-        Layer("line", REACH, np.array(REACH), look=TRUTH),
-        written(20, 15, "gain = true gain", "right"),
-    ]
-    for verdict in reversed(COLOURS):
-        rows = [
-            (x.truth, x.gain, x.low, x.high, 1.96 * x.error) for x in clear if x.verdict == verdict
-        ]
-        truth, gain, low, high, error = np.array(rows).reshape(-1, 5).T
-        strokes = {"color": COLOURS[verdict], "linewidth": 0.9}
-        across = np.stack([truth - error, truth + error], axis=1), np.stack([gain, gain], axis=1)
-        marks.append(Layer("line", truth, gain, look=_dot(verdict)))
-        if verdict in DECIDED:
-            marks.append(Layer("strokes", truth, None, low, high, look=strokes))
-            marks.append(Layer("segments", *across, look=strokes))
-    sides = [Side(name, limits=REACH, grid=True) for name in (
-        "true gain, % of own error", "gain that was stated, % of own error")]  # fmt: skip
-    caption = "Strokes: 95 % intervals of stated and true gains of the owners that are decided."
-    table = {
-        name: np.array([getattr(x, name) for x in clear])
-        for name in (
-            "table",
-            "way",
-            "epsilon",
-            "owner",
-            "verdict",
-            "gain",
-            "low",
-            "high",
-            "truth",
-            "error",
-        )
-    }
-    return one_panel(
-        "decisions", title(answers), marks, (sides[0], sides[1]), caption, table, height=4.2
+    """Draw the gains of all verdicts that are clear beside their truths, a row for each."""
+    order = list(COLOURS)
+    clear = sorted(
+        map(_in_percent, _clear(answers)), key=lambda x: (order.index(x.verdict), -x.gain)
     )
-
-
-def _dot(verdict: str) -> dict[str, Any]:
-    return {
-        "color": COLOURS[verdict],
-        "marker": MARKS[verdict],
-        "markersize": 4.5 if verdict in DECIDED else 2.5,
-        "alpha": 1.0 if verdict in DECIDED else 0.5,
-        "linestyle": "none",
-    }
+    row = np.cumsum([STEPS[x.decided] for x in clear])
+    row += [APART * order.index(x.verdict) for x in clear]
+    columns = ("truth", "gain", "low", "high", "error", "verdict")
+    truth, gain, low, high, error, verdict = (
+        np.array([getattr(x, name) for x in clear]) for name in columns
+    )
+    least, about = 100 * MATERIAL, 1.96 * error
+    ends = -STEPS[True], row[-1] + 2 * STEPS[True]
+    shade = {"color": "0.9", "zorder": 0}
+    marks = [
+        Layer("band", [-least, least], None, [ends[0]] * 2, [ends[1]] * 2, look=shade),
+        written(least, float(np.mean(ends)), f"not material:\nwithin {least:g} %", "right"),
+        Layer("upright", 0.0, look=TRUTH),
+        Layer("line", name="stated gain", look=STATED | {"color": GRAY}),
+        Layer("line", name="true gain", look=TRUE),
+    ]
+    shown = [name for name in order if name in verdict]
+    for name in shown:
+        here = verdict == name
+        small = {} if name in DECIDED else {"markersize": 2}
+        look, black = STATED | {"color": COLOURS[name]} | small, TRUE | small
+        of = row[here] + 0.4 * (name in DECIDED)
+        marks.append(Layer("rows", gain[here], row[here], low[here], high[here], look=look))
+        marks.append(
+            Layer("rows", truth[here], of, (truth - about)[here], (truth + about)[here], look=black)
+        )
+    names = [f"{NAMES.get(name, name)} ({np.sum(verdict == name)})" for name in shown]
+    sides = (
+        Side("gain, % of the own model's error\n(95 % intervals)", limits=REACH),
+        Side(
+            limits=ends[::-1],
+            ticks=[row[verdict == name].mean() for name in shown],
+            labels=names,
+        ),
+    )
+    caption = "Strokes: 95 % intervals. A row is one verdict on one owner."
+    kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
+    table = {name: np.array([getattr(x, name) for x in clear]) for name in kept}
+    return one_panel("decisions", title(answers), marks, sides, caption, table, height=4.2)
 
 
 def _clear(answers: Sequence[Answer]) -> list[Answer]:
@@ -201,22 +206,27 @@ def _clear(answers: Sequence[Answer]) -> list[Answer]:
 def title(answers: Sequence[Answer]) -> str:
     """Return what the picture shows: the verdicts, how many are wrong, and what intervals hold."""
     told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
-    decided = sum(x.decided for x in clear)
+    times = _times(clear)
     return (
-        f"{sum(x.covered for x in clear)} of {len(clear)} clear verdicts’ 95 % intervals hold the "
-        f"true gain; certainly wrong: {_wrong(clear)}. They are {len(clear) - decided} “no "
-        f"material difference” and {too_large(clear)}; {len(told) - len(clear)} of {len(told)} "
-        "verdicts are undecided"
+        f"Of {len(told)} verdicts {len(clear)} are clear. {sum(x.wrong for x in clear)} of these "
+        f"are certainly wrong, and {sum(x.covered for x in clear)} intervals hold the true gain; "
+        f"but {sum(each > 1 for each in times)} of the {len(times)} gains and losses are stated "
+        f"too large ({min(times):.1f} to {max(times):.1f} times)"
     )
 
 
 def too_large(clear: Sequence[Answer]) -> str:
     """Return how many gains and losses there are, and how much larger than the true ones."""
-    times = [abs(x.gain / x.truth) for x in clear if x.decided]
+    times = _times(clear)
     return (
         f"{len(times)} gains or losses, {sum(each > 1 for each in times)} of which are stated too "
         f"large ({min(times):.1f} to {max(times):.1f} times the true ones)"
     )
+
+
+def _times(clear: Sequence[Answer]) -> list[float]:
+    """Return how many times as large as the true ones gains and losses are stated."""
+    return [abs(x.gain / x.truth) for x in clear if x.decided]
 
 
 def _of_owners(answers: Sequence[Answer], way: str) -> list[Answer]:

@@ -20,7 +20,7 @@ from asyncdp_sim.scenario.paths import VARIANT
 TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached, where a learner chooses whom to ask."""
-ASIDE = 1.04
+ASIDE = 1.08
 """Ratio of the m at which neighbouring policies are drawn, so that each is seen."""
 PUBLISHED: dict[str, Any] = {"color": "#E69F00", "alpha": 0.25, "zorder": 0}
 SAVED = (0.29, 0.46)
@@ -99,26 +99,29 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     usual, n_owners = rows[0], found[0].results[0].n_owners
     values = np.concatenate([ends(table, "time") for table in rows], axis=1)
     never = 2 * float(values[np.isfinite(values)].max(initial=1.0))
+    lowest = float(values.min(initial=never))
     marks = list[Layer]()
-    for place, (table, look) in enumerate(zip(rows, looks(len(rows), markersize=4.5), strict=True)):
+    for place, (table, look) in enumerate(zip(rows, looks(len(rows), markersize=3.5), strict=True)):
         there = np.isfinite(table["time"])
         at = table["tasks"] * ASIDE ** (place - (len(rows) - 1) / 2)
         shown = np.minimum(ends(table, "time"), never)
         marks.append(measured(at[there], shown[:, there], name=str(table["p"][0]), **look))
         marks.append(Layer("line", at[~there], shown[0, ~there], look=look | {"linestyle": ""}))
     if np.isinf(values).any():
-        marks.append(written(max(usual["tasks"]), never, "never reached", "inside"))
+        marks.append(written(np.sort(usual["tasks"])[-2:][0], never, "never reached", "over"))
     known = (usual["tasks"] == n_owners) & np.isfinite(usual["time"])
     for from_here in usual["time"][known]:  # one, or none
         low, high = (from_here * (1 - share) for share in SAVED[::-1])
+        lowest = min(low, lowest)
         marks.append(Layer("span", low=low, high=high, look=PUBLISHED))
-        marks.append(written(1, low, "published saving"))
+        least, most = (f"{100 * share:.0f}" for share in SAVED)
+        marks.append(written(1, low, f"published: {least} to {most} % sooner", "below"))
     sides = (
-        Side("tasks under way, $m$", log=True, ticks=usual["tasks"].tolist()),
+        Side("tasks at a time, $m$", log=True, ticks=usual["tasks"].tolist()),
         Side(
-            f"units of time until\nmean $\\psi$ is {TARGET:g} (95 % intervals)",
+            f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)",
             log=True,
-            limits=(None, 1.3 * never),
+            limits=(lowest / 1.7, 2.2 * never),
             grid=True,
         ),
     )
@@ -135,9 +138,8 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     if not np.isfinite(high).any():
         return f"No interval of a policy that reaches mean ψ = {TARGET:g} is finite"
     best = int(np.argmin(np.where(np.isfinite(high), value, np.inf)))
-    policy = str(name[best])
     text = (
-        f"{policy[0].upper()}{policy[1:]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
+        f"Asking {name[best]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
         f"{number(value[best])} units ({number(low[best])} to {number(high[best])})"
     )
     usual = np.flatnonzero((tasks == n_owners) & (name == name[0]))

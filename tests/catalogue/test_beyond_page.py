@@ -93,18 +93,19 @@ def of_users(found: Found) -> list[str]:
 
 
 def of_sums(found: Found) -> list[str]:
-    said = ": ψ over that of single answers, "
-    rows = []
+    said, gained = ": ψ over that of single answers, ", ": mean gain above that of single answers, "
+    opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
+    rows = [f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()]
     for each in found.values():
         name, _, absent = each.quantity.partition(said)
         if absent and name[:4] != "8 of":
-            gain = found[f"{name}: mean gain above that of single answers, {absent}"].ours
-            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f} | {gain:.3f}"))
-    opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
-    return [
-        *(f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()),
-        *(f" | {ratio} |" for _, _, ratio in rows),
-    ]
+            of_gain = f"{name}{gained}{absent.partition(':')[0]}"
+            [gain] = [one.ours for one in found.values() if one.quantity.startswith(of_gain)]
+            word = {"below 1": "better", "above 1": "worse"}
+            verdict = absent.partition(": ")[2]
+            verdict = word.get(verdict, verdict)
+            rows += [f" | {each.ours:.3f} (", f"): {verdict} | {gain:.3f} ± "]
+    return rows
 
 
 def of_systems(found: Found) -> list[str]:

@@ -29,9 +29,8 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "2 of 4 clear verdicts’ 95 % intervals hold the true gain; certainly wrong: 1 of 4. They "
-        "are 1 “no material difference” and 3 gains or losses, 2 of which are stated too large "
-        "(0.5 to 10.0 times the true ones); 1 of 5 verdicts are undecided"
+        "Of 5 verdicts 4 are clear. 1 of these are certainly wrong, and 2 intervals hold the true "
+        "gain; but 2 of the 3 gains and losses are stated too large (0.5 to 10.0 times)"
     )
 
 
@@ -44,12 +43,12 @@ def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
     drawn = picture(few)
     assert drawn.table["verdict"].tolist() == ["gains", "does worse"]
     assert drawn.table["gain"].tolist() == [10, -30]  # per cent of the own error
-    strokes = {mark.x[0]: (mark.low[0], mark.high[0]) for mark in drawn.said.panels[0].marks
-               if mark.kind == "strokes" and len(mark.x) > 0}  # fmt: skip
-    assert strokes == {6: (5, 15), -90: (-35, -25)}
-    ends = [mark.x[0].tolist() for mark in drawn.said.panels[0].marks
-            if mark.kind == "segments" and len(mark.x) > 0]  # fmt: skip
-    assert sorted(ends[1]) == pytest.approx([4.04, 7.96])
+    drawn_rows = [mark for mark in drawn.said.panels[0].marks if mark.kind == "rows"]
+    ends = [(mark.x[0], mark.low[0], mark.high[0]) for mark in drawn_rows]
+    expected = [(10, 5, 15), (6, 4.04, 7.96), (-30, -35, -25), (-90, -97.84, -82.16)]
+    np.testing.assert_allclose(ends, expected)
+    stated, true = drawn_rows[0].y[0], drawn_rows[1].y[0]
+    assert abs(true - stated) < 1 < drawn_rows[2].y[0] - stated
 
 
 def test_no_interval_of_a_gain_or_loss_leaves_the_picture():

@@ -2,11 +2,14 @@
 
 The observer is the same learner, and ε is the same. What is simulated is cost and exposure: the
 messages of Bonawitz and others (2017) and the noise that they allow, and no cryptography.
+
+Which of the two is better is judged by 95 % intervals: of the ratio of their mean ψ, and of the
+difference of owners' mean gains.
 """
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from math import log2, sqrt
+from math import exp, inf, log, log2, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,10 @@ import numpy as np
 from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.decision import Judging
+from asyncdp_sim.decision import MATERIAL, Estimate, Judging
 from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.sweep_figure import ends, mean_psi_at_end
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, mean_psi_at_end
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
@@ -53,22 +56,49 @@ def cell(sweep: Sweep, name: str, absent: float) -> Result:
     return found
 
 
-def both(
-    of: Callable[[Result], float], sweep: Sweep, name: str, absent: float
-) -> tuple[float, float]:
-    """Return a figure of a variant, and of answers one by one at as much absence."""
-    return of(cell(sweep, name, absent)), of(cell(sweep, SINGLE, absent))
+def both(sweep: Sweep, name: str, absent: float) -> tuple[Result, Result]:
+    """Return the results of a variant, and of answers one by one at as much absence."""
+    return cell(sweep, name, absent), cell(sweep, SINGLE, absent)
 
 
 def over(of: Callable[[Result], float], sweep: Sweep, name: str, absent: float) -> float:
     """Return a figure of a variant over that of answers one by one."""
-    mine, single = both(of, sweep, name, absent)
+    mine, single = map(of, both(sweep, name, absent))
     return mine / single
 
 
-def mean_psi(result: Result) -> float:
-    """Return mean ψ at the end."""
-    return float(np.mean(result.last("relative_fitness")[0]))
+def psi_over_single(sweep: Sweep, name: str, absent: float) -> OutcomeEstimate:
+    """Return mean ψ at the end over that of answers one by one, with a 95 % interval.
+
+    The upper halves of both intervals are added in logarithms, in quadrature, as if the runs were
+    independent; they share their data, so that the interval is wider than it need be.
+    """
+    mine, single = map(mean_psi_at_end, both(sweep, name, absent))
+    about = np.hypot(log(mine.high / mine.value), log(single.high / single.value))
+    ratio = mine.value / single.value
+    return OutcomeEstimate(ratio, ratio / exp(about), ratio * exp(about))
+
+
+def over_single(sweep: Sweep, name: str, absent: float) -> float:
+    """Return that ratio alone."""
+    return psi_over_single(sweep, name, absent).value
+
+
+def smaller(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return the ratios whose intervals, so wide, would end below 1."""
+    ratio = psi_over_single(sweep, name, absent)
+    return 0.0, ratio.value / ratio.high
+
+
+def greater(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return the ratios whose intervals, so wide, would begin above 1."""
+    ratio = psi_over_single(sweep, name, absent)
+    return ratio.value / ratio.low, inf
+
+
+def undecided(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return the ratios whose intervals, so wide, would hold 1."""
+    return smaller(sweep, name, absent)[1], greater(sweep, name, absent)[0]
 
 
 def sums_of(found: Scenario) -> Any:
@@ -225,20 +255,36 @@ def gains(result: Result) -> Gains:
     return _judged(result.directory, str(result.manifest["digest"]))
 
 
-def mean_gain(result: Result) -> float:
-    """Return the mean gain of owners, in the score's unit."""
-    together = gains(result).together
-    assert together is not None
-    return float(together.gain.value)
+def gain_above_single(sweep: Sweep, name: str, absent: float) -> Estimate:
+    """Return the mean gain of owners less that with answers one by one, in the score's unit.
+
+    Its variance is that of owners' differences, as the same rows judge both, and of both runs.
+    """
+    mine, single = map(gains, both(sweep, name, absent))
+    pairs = zip(mine.owners, single.owners, strict=True)
+    more = np.array([one.gain.value - other.gain.value for one, other in pairs])
+    runs = [each.together.gain.parts[-1] for each in (mine, single) if each.together is not None]
+    of_owners = float(more.var(ddof=1)) / len(more), len(more) - 1.0
+    return Estimate(float(more.mean()), (of_owners, *runs))
 
 
 def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
-    """Return the mean gain of owners less that of answers one by one."""
-    mine, single = both(mean_gain, sweep, name, absent)
-    return mine - single
+    """Return that difference alone."""
+    return gain_above_single(sweep, name, absent).value
 
 
-over_single = partial(over, mean_psi)
+def gains_more(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return the differences of gains whose intervals, so wide, would begin above 0."""
+    return gain_above_single(sweep, name, absent).half_width, inf
+
+
+def no_difference(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return the differences of gains whose intervals, so wide, would be immaterial."""
+    own = np.mean([owner.own for owner in gains(cell(sweep, name, absent)).owners])
+    left = MATERIAL * float(own) - gain_above_single(sweep, name, absent).half_width
+    return -left, left
+
+
 longer = partial(over, time_of_update)
 larger = partial(over, lambda result: bytes_of_update(scenario(result)))
 
@@ -249,27 +295,27 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     for each in sweep.cells:
         name, absent = str(each.values[VARIANT]), round(1 - float(each.values[PRESENT]), 9)
         if name != SINGLE:
-            sums, single = (mean_psi_at_end(cell(sweep, one, absent)) for one in (name, SINGLE))
-            half = [np.log(one.high / one.value) for one in (sums, single)]
-            ratio, about = sums.value / single.value, float(np.hypot(*half))
-            row = {
+            ratio, low, high = psi_over_single(sweep, name, absent)
+            row: dict[str, str | float] = {
                 "absent": absent,
                 "kind": name,
                 "opened": in_theory(sweep, name, absent),
                 "ratio": ratio,
-                "ratio_low": ratio / np.exp(about),
-                "ratio_high": ratio * np.exp(about),
+                "ratio_low": low,
+                "ratio_high": high,
             }
             for column, value in row.items():
                 table[column] = np.append(table.get(column, []), value)
+    look = DOTS | {"markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
     marks = [
         Layer("level", y=1.0, look=TRUTH),
-        written(LEAST, 1.0, "as single answers", "below"),
-        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **DOTS),
+        written(LEAST, 1.0, "single answers better", "above"),
+        written(LEAST, 1.0, "sums better", "below"),
+        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **look),
     ]
     sides = (
         Side(
-            "share of the sums that open",
+            "share of sums that open (enough owners stay)",
             log=True,
             limits=(LEAST, 1.2),
             ticks=(LEAST, 0.01, 0.1, 1),

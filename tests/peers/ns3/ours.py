@@ -121,6 +121,11 @@ def differ(ours: Sequence[int], theirs: Sequence[int]) -> float:
     return float(np.abs(one - other).sum() / 2)
 
 
+def cell_of(owners: int, channel: Any, rate: float) -> Network:
+    """Return owners of one cell whose Poisson clocks have a rate."""
+    return _network(owners, channel=channel, clock=PoissonClock(rate=rate))
+
+
 def lossy(loss: float, most: int) -> Network:
     """Return one owner whose answers are lost, and sent again until ``most`` times in all."""
     return _network(1, channel=Ideal(loss=loss, retransmissions=most - 1), clock=PoissonClock())

@@ -248,7 +248,7 @@ def test_the_page_has_the_differences(row):
     assert f"| {row} | {' | '.join(columns)} |" in PAGE.read_text("utf-8")
 
 
-def test_independent_latencies_are_as_far_off_as_the_page_and_the_picture_state():
+def test_independent_latencies_are_as_far_off_as_the_page_states():
     [(name, cell)] = [each for each in cells("tcp") if each[0] == f"push {SIZE} B N=40 load=0.9"]
     found = off(name, cell, "parallel")
     assert (round(found["mean"]), round(found["staleness"])) == (-77, -74)
