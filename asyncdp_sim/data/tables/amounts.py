@@ -83,7 +83,8 @@ _UNITS = (
     {"month": 1.0, "months": 1.0, "year": 12.0, "years": 12.0},
 )  # fmt: skip
 """Units of one dimension each, in one of them."""
-_FLAG, _SIGN = re.compile(r"[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
+_FLAG, _SIGN = re.compile(r"(?![BCFKM]$)[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
+"""Such as H and L; but B, K, M may be multipliers, and C, F, K temperatures."""
 MOST_FLAGS = 6
 
 
@@ -234,7 +235,7 @@ class Notation:
             return Amount(parts.value(self.decimal, self.powers[tail]), bounded)
         if tail in self.factors:
             return Amount(parts.value(self.decimal) * self.factors[tail], bounded)
-        if _one_word(tail) in self.tails:
+        if one_word(tail) in self.tails:
             return Amount(parts.value(self.decimal), bounded)
         return NO_AMOUNT
 
@@ -253,7 +254,7 @@ class Notation:
         return remarks
 
 
-def _one_word(tail: str) -> str:
+def one_word(tail: str) -> str:
     """Return a word without what its plural adds, and without a point."""
     word = tail.rstrip(".").lower()
     return word.removesuffix("s") if len(word) > 3 else word
@@ -310,7 +311,7 @@ def notation_of(
     factors = {**factors, **stated}
     words = Counter[str]()
     for tail, n in left.items():
-        words[_one_word(tail)] += n
+        words[one_word(tail)] += n
     word = _most(words)
     bare = tails[""] + (tails["+"] if plus else 0) + sum(tails[t] for t in (*powers, *flags))
     plain = unit == "" and (word == "" or bare > words[word])

@@ -16,7 +16,14 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
-from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of, parts_of, shows_mark
+from asyncdp_sim.data.tables.amounts import (
+    Notation,
+    either_mark,
+    notation_of,
+    one_word,
+    parts_of,
+    shows_mark,
+)
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, plain_digits, written
@@ -219,6 +226,10 @@ FEW_MISFITS = 0.05
 """Share of cells at most that are no amounts in a column of amounts."""
 
 
+MOST_UNITS, LEAST_OF_A_UNIT = 3, 10
+"""Units or currencies of a column at most, and numbers of each: other words are text."""
+
+
 _CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
 
@@ -343,7 +354,7 @@ def _of_quantities(
         if fits / sum(texts.values()) >= 1 - FEW_MISFITS:
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
-        return _mixed_marks(name, texts)
+        return _mixed(name, texts)
     if not beside.sure and either_mark(texts):
         return _two_marks(name, texts)
     first = min(text for text in texts if not np.isnan(read[text].value))
@@ -366,15 +377,22 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
     return _question(f"{example!r} may be {' or '.join(both)}")
 
 
-def _mixed_marks(name: str, texts: Mapping[str, int]) -> Fitting | None:
-    """Return the question which decimal mark is right, if all cells are numbers with one of two."""
-    amounts = [parts for text in texts if (parts := parts_of(text)) is not None]
-    shown = {mark: text for text in sorted(texts) if (mark := shows_mark(text)) is not None}
-    if len(amounts) < len(texts) or len(shown) < 2 or any(p.tail + p.currency for p in amounts):
+def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
+    """Return a question, if all cells are amounts, with several units or with two decimal marks."""
+    amounts = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
+    lost = sum(n for text, n in texts.items() if text not in amounts and not GAPS.fullmatch(text))
+    units = {(parts.currency, one_word(parts.tail)): text for text, parts in amounts.items()}
+    if lost > FEW_MISFITS * sum(texts.values()):
         return None
-    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in shown)
+    if 1 < len(units) <= MOST_UNITS and len(texts) > LEAST_OF_A_UNIT * len(units):
+        examples = " and ".join(map(repr, units.values()))
+        return _question(f"{examples} have different units or currencies: write all in one")
+    marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}
+    if len(marked) < 2 or units.keys() != {("", "")}:
+        return None
+    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in marked)
     return _question(
-        f"{' and '.join(map(repr, shown.values()))} have different decimal marks: write all "
+        f"{' and '.join(map(repr, marked.values()))} have different decimal marks: write all "
         f"alike, or {line} reads one mark, and cells with the other count as missing"
     )
 

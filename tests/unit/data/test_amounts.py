@@ -181,6 +181,34 @@ def test_what_only_the_user_knows_is_asked(name):
     assert said.replace('"', "") in found.suspicious[0].replace('"', "")
 
 
+UNITS = [
+    *(("C", "F"), ("°C", "°F"), (" °C", " °F"), (" deg C", " deg F"), (" C", " K"), ("", " F")),
+    *((" mg/dL", " mmol/L"), (" mmHg", " kPa"), (" mph", " km/h"), ("", " lb"), (" M", "")),
+    *((" B", ""), (" USD", " EUR"), (" €", " zł"), (" KRW", " kg")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), UNITS)
+def test_numbers_in_several_units_that_are_not_converted_are_asked(one, other):
+    found = column([f"{j / 10}{one if j % 3 else other}" for j in range(340, 420)])
+    assert (found.dropped, found.encoding.kind) == ("question", "drop")
+    assert "have different units or currencies: write all in one" in found.suspicious[0]
+    rare = column([f"{j / 10}{one if j % 50 else other}" for j in range(340, 500)])
+    assert rare.span[-1] == "49.9"
+    assert rare.suspicious[-1].startswith("98 % of the cells are ")
+    assert "; the others (4) count as missing: " in rare.suspicious[-1]
+
+
+@together
+@pytest.mark.parametrize(
+    "texts", [[f"{grade}{letter}" for grade in range(1, 10) for letter in "ABC"],
+              [f"{j}{'th' if j > 3 else ['st', 'nd', 'rd'][j - 1]}" for j in range(1, 20)],
+              [f"{j} {street} St" for j in range(9) for street in ("Main", "Oak", "Elm", "Hill")]],
+)  # fmt: skip
+def test_codes_and_places_with_numbers_in_front_are_no_units(texts):
+    assert column(texts).type in ("text", "ordered text")
+
+
 @together
 @pytest.mark.parametrize("texts", [[f"{j}.{j + 100}" for j in range(1, 90)],
                                    [f"{j},{j + 100} €" for j in range(1, 90)]])  # fmt: skip
