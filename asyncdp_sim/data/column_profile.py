@@ -66,17 +66,17 @@ _PERSON = re.compile(
 )
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
 _DATED = re.compile(
-    r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth|time|ts$|epoch)|_at$"
+    r"date|datum|fecha|(?:^|[^a-z])(?:data|day|admitted|discharged|dob|birth|time|epoch|(?:ts|at)$)"
 )
 _COUNTS = (
     ("days as Excel counts them", "1899-12-30", 1, 20_000, 60_000),
     ("seconds since 1970", "1970-01-01", 86_400, 7_305, 24_106),
-    ("milliseconds since 1970", "1970-01-01", 86_400e3, 7_305, 24_106),
-    ("microseconds since 1970", "1970-01-01", 86_400e6, 7_305, 24_106),
-    ("nanoseconds since 1970", "1970-01-01", 86_400e9, 7_305, 24_106),
+    ("milliseconds since 1970", "1970-01-01", 86_400e3, 10_957, 24_106),
+    ("microseconds since 1970", "1970-01-01", 86_400e6, 10_957, 24_106),
+    ("nanoseconds since 1970", "1970-01-01", 86_400e9, 10_957, 24_106),
 )
 """Units of dates that are numbers, when they begin, how many are a day, and which days are likely:
-of the years 1954 to 2064, and 1990 to 2035."""
+of the years 1954 to 2064, 1990 to 2035, and 2000 to 2035."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 
 
@@ -470,7 +470,8 @@ def _sentinels(column: "pd.Series", name: str, values: Array, kind: str) -> Iter
         code = value < -1 or counts[at] > MORE_OFTEN * counts[1] or share >= OFTEN
         least = 4 if value == -1 else 3  # -1, 0 and 1 are a scale
         negative = sentinel and value < 0 <= distinct[1] and len(distinct) >= least and code
-        far = len(distinct) >= 10 and _far(value, present, sentinel)
+        many = len(distinct) >= 10
+        far = (many or sentinel) and _far(value, present, sentinel and many)
         if at in rare or at in behind or negative or far:
             text = spelled(column.iloc[np.flatnonzero(values == value)[0]])
             yield (

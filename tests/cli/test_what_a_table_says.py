@@ -84,6 +84,20 @@ COLUMNS = {
                           "drop", "have different decimal marks"),
     "pounds and kilograms": (placed([f"{n} {'kg' if n % 3 else 'lb'}" for n in range(30, 60)], []),
                              "money", "units are converted to kg"),
+    "zero dates": (placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0000-00-00"] * 20),
+                   "date", "'0000-00-00'"),
+    "the first of all days": (
+        placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0001-01-01"] * 20), "date",
+        "add --missing x=0001-01-01 "),
+    "months": (placed([f"20{n // 12:02}{1 + n % 12:02}" for n in range(84)], []), "date", "%Y%m"),
+    "minutes": (placed([f"201903{1 + n % 28:02}1{n % 10}30" for n in range(84)], []), "date", "%M"),
+    "short years": (placed([f"19-03-{1 + n % 28:02}" for n in range(84)], []), "drop", "%y-%m-%d"),
+    "points between": (placed([f"2019.3.{1 + n % 28}" for n in range(84)], []), "date", "%Y.%m.%d"),
+    "a date among numbers": (placed(NUMBERS, ["2021-03-01"] * 2), "number",
+                             "the others (2) count as missing: '2021-03-01'"),
+    "a time among numbers": (placed(NUMBERS, ["1:30"]), "number", "missing: '1:30'"),
+    "years with 9999": (placed([str(2015 + n % 5) for n in range(80)], ["9999"] * 9), "number",
+                        "add --missing x=9999 "),
     "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
 }  # fmt: skip
 
