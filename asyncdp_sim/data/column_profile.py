@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import percent, shorten, toml_of
 from asyncdp_sim.data.tables.column_type import (
+    GAPS,
     OTHERS,
     Beside,
     Fitting,
@@ -64,13 +65,18 @@ _PERSON = re.compile(
     r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
 )
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
-_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth|time)")
-_COUNTS = (
-    ("days as Excel counts them", "1899-12-30", 1, (20_000, 60_000)),
-    ("seconds since 1970", "1970-01-01", 86_400, (631_152_000, 2_082_758_400)),
+_DATED = re.compile(
+    r"date|datum|fecha|(?:^|[^a-z])(?:data|day|admitted|discharged|dob|birth|time|epoch|(?:ts|at)$)"
 )
-"""Units of dates that are numbers, when they begin, how many are a day, and which are likely:
-of the years 1954 to 2064, and 1990 to 2035."""
+_COUNTS = (
+    ("days as Excel counts them", "1899-12-30", 1, 20_000, 60_000),
+    ("seconds since 1970", "1970-01-01", 86_400, 7_305, 24_106),
+    ("milliseconds since 1970", "1970-01-01", 86_400e3, 10_957, 24_106),
+    ("microseconds since 1970", "1970-01-01", 86_400e6, 10_957, 24_106),
+    ("nanoseconds since 1970", "1970-01-01", 86_400e9, 10_957, 24_106),
+)
+"""Units of dates that are numbers, when they begin, how many are a day, and which days are likely:
+of the years 1954 to 2064, 1990 to 2035, and 2000 to 2035."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 
 
@@ -123,7 +129,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         digits = {plain_digits(text): n for text, n in texts.items()}
         reason = next(_reasons(column, name, digits, fits, values, beside.target, beside), None)
         if reason is None:
-            remarks += _doubts(filled, name, digits, fits.type)
+            remarks += _doubts(filled, name, digits, fits.type, values)
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]
@@ -141,7 +147,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if isinstance(fits.encoding, Measured) and len(values) > 0:
         span = _span(values[0], fits.encoding)
         if dropped == "":
-            remarks += _sentinels(column, values[0], fits.type)
+            remarks += _sentinels(column, name, values[0], fits.type)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
         unread = fits.type in ("text", *OTHERS) and dropped == "rare"
@@ -157,7 +163,8 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     """Return what the target shows: classes where it has two values, or few texts."""
     look = looked_at(column, name, replace(beside, target=None))
     spellings = spellings_in(column)
-    names = tuple(spellings)
+    known = [name for name in spellings if not GAPS.fullmatch(name)]
+    names = tuple(known if len(known) > 1 else spellings)  # + and - may be labels
     if look.type == "number":
         numbers = [n for n in names if np.isfinite(cell_or_nan(n, beside.decimal))]
         names = tuple(numbers)
@@ -170,9 +177,15 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
-    remarks = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
+    encoding, filled = ClassLabels(values=names), column.dropna()
+    unread = unread_words(filled, np.isnan(read_as(filled, encoding, ".")[0]), "labels")
+    remarks = (
+        remark,
+        *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []),
+        *unread,
+    )
     change: dict[str, Any] = {"type": "classes", "suspicious": remarks, "span": (), "dropped": ""}
-    return replace(look, encoding=ClassLabels(values=names), **change)
+    return replace(look, encoding=encoding, **change)
 
 
 def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:
@@ -242,7 +255,7 @@ def _ids(
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     present = column.dropna()
-    if len(present) < FEW or kind not in ("number", "text") or _counted_date(name, texts) != "":
+    if len(present) < FEW or kind not in ("number", "text") or _counted_date(name, values) != "":
         return
     integral = kind == "text" or _whole(texts)
     differ = integral and len(texts) > ALL_DISTINCT * len(present)
@@ -285,19 +298,21 @@ def _related(values: Array, target: Array) -> bool:
     return bool(_correlation(x, y, "spearman") > 3 / np.sqrt(len(x)))
 
 
-def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
-    """Yield why a column that is kept may be one of ids."""
-    if kind != "number" or len(known) < FEW:
+def _doubts(
+    known: "pd.Series", name: str, texts: Mapping[str, int], kind: str, values: Sequence[Array]
+) -> Iterator[str]:
+    """Yield why a column that is kept may be one of dates, or of ids."""
+    if kind not in ("number", "amount") or len(known) < FEW:
+        return
+    dates = _counted_date(name, values)
+    if dates != "":
+        yield dates
         return
     if lost_digits(texts):
         yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
-    if not _whole(texts):
-        return
-    first = _counted_date(name, texts)
-    if first != "":
-        yield f"{first}; they are read as numbers"
-        return
-    if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
+    if _whole(texts) and (
+        len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None
+    ):
         yield "drop the column if these are ids and not amounts"
 
 
@@ -317,14 +332,15 @@ def _whole(texts: Mapping[str, int]) -> bool:
     return all(text.strip().lstrip("+-").isdecimal() for text in texts)
 
 
-def _counted_date(name: str, texts: Mapping[str, int]) -> str:
-    """Return which dates whole numbers may be, with the first; nothing for none."""
-    if _DATED.search(name.lower()) is None or not _whole(texts):
+def _counted_date(name: str, values: Sequence[Array]) -> str:
+    """Return which dates numbers may be, with the first; nothing for none."""
+    if _DATED.search(name.lower()) is None or len(values) == 0 or np.isnan(values[0]).all():
         return ""
-    least, most = min(map(int, texts)), max(map(int, texts))
-    for unit, since, of_a_day, (low, high) in _COUNTS:
+    for unit, since, of_a_day, low, high in _COUNTS:
+        least, most = np.nanmin(values[0]) / of_a_day, np.nanmax(values[0]) / of_a_day
         if low < least <= most < high:
-            return f"{unit}? {least} would be {np.datetime64(since) + least // of_a_day}"
+            first, day = spelled(np.nanmin(values[0])), np.datetime64(since) + int(least)
+            return f"{unit}? {first} would be {day}; they are read as numbers"
     return ""
 
 
@@ -437,7 +453,7 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _sentinels(column: "pd.Series", values: Array, kind: str) -> Iterator[str]:
+def _sentinels(column: "pd.Series", name: str, values: Array, kind: str) -> Iterator[str]:
     """Yield values apart from the others that are frequent: they may mean a missing one."""
     present = values[~np.isnan(values)]
     distinct, counts = np.unique(present, return_counts=True)
@@ -445,20 +461,34 @@ def _sentinels(column: "pd.Series", values: Array, kind: str) -> Iterator[str]:
         return
     numbers = kind != "date"
     behind = _behind_a_scale(distinct) if numbers else range(0)
-    for at in sorted({0, *behind, len(distinct) - 1}):
+    rare = _beside_labels(distinct, counts)
+    for at in sorted({0, *behind, *rare, len(distinct) - 1}):
         value, share = distinct[at], counts[at] / len(present)
-        if counts[at] < 3 or share < 0.01:
+        if at not in rare and (counts[at] < 3 or share < 0.01):
             continue
         sentinel = numbers and value in SENTINELS and (value != 0 or share < 0.5)
         code = value < -1 or counts[at] > MORE_OFTEN * counts[1] or share >= OFTEN
         least = 4 if value == -1 else 3  # -1, 0 and 1 are a scale
         negative = sentinel and value < 0 <= distinct[1] and len(distinct) >= least and code
-        if at in behind or negative or (len(distinct) >= 10 and _far(value, present, sentinel)):
-            text = shlex.quote(spelled(column.iloc[np.flatnonzero(values == value)[0]]))
+        many = len(distinct) >= 10
+        far = (many or sentinel) and _far(value, present, sentinel and many)
+        if at in rare or at in behind or negative or far:
+            text = spelled(column.iloc[np.flatnonzero(values == value)[0]])
             yield (
-                f"{text} in {percent(share)} of the cells is far from the others; add --missing "
-                f"{text} if it means a missing value, there and in all columns"
+                f"{text} in {percent(share)} of the cells is "
+                f"{'rare beside two labels' if at in rare else 'far from the others'}; add "
+                f"--missing {shlex.quote(f'{name}={text}')} if it means a missing value"
             )
+
+
+def _beside_labels(distinct: Array, counts: Ints) -> set[int]:
+    """Return the place of a number for a gap among three values, if it is much rarer than both."""
+    at = int(np.argmin(counts))
+    listed = distinct[at] in (*SENTINELS, *BEHIND_A_SCALE) and (
+        distinct[at] != 0 or distinct[0] == -1
+    )
+    rare = len(distinct) == 3 and listed and MORE_OFTEN * counts[at] <= np.sort(counts)[1]
+    return {at} if rare else set()
 
 
 def _behind_a_scale(distinct: Array) -> range:

@@ -315,7 +315,7 @@ def look(
     declared : mapping, optional
         From a column to its encoding; others have the one that fits.
     missing : sequence of str
-        Texts that mean a missing cell, beside the usual ones.
+        Texts that mean a missing cell, beside the usual ones: TEXT, or COLUMN=TEXT in one column.
     drop : sequence of str
         Columns that make no feature.
     sizes : bool
@@ -338,7 +338,7 @@ def look(
         rows = _with_public_file(path, public_path, charset, sizes=sizes, private=private, **read)
         frame, places, form, public = rows
     encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
-    _require(path, frame, target, owner, public, form, encodings)
+    _require(path, frame, target, owner, public, form, encodings, missing)
     require_one_header(path, frame, public, form, public_seed)
     seen, private_rows = frame if private else frame.tail(public), frame.head(len(frame) - public)
     sums = _sums_in(seen.drop(columns=[*drop]))
@@ -484,10 +484,13 @@ def _require(
     public: int,
     form: FileForm,
     given: Mapping[str, Encoding],
+    missing: Sequence[str],
 ) -> None:
     names = [str(name) for name in frame.columns]
     guess = "; ".join(["", *form.doubts()])
     asked = [("--target", target), ("--owner", owner), *(("--column or --drop", n) for n in given)]
+    of_columns = (w for w in missing if not any(w.startswith(f"{name}=") for name in names))
+    asked += [("--missing", word.partition("=")[0]) for word in of_columns if "=" in word]
     faults = [
         Fault(option, f"a column {name!r}", nearest(name, names) + guess)
         for option, name in asked

@@ -73,7 +73,7 @@ COLUMNS = {
     "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
     "dates without marks": (
         placed([f"2019{1 + n % 12:02}{1 + n % 28:02}" for n in range(84)], ["99991231"] * 20),
-        "date", "add --missing 99991231 "),
+        "date", "add --missing x=99991231 "),
     "times with seconds": (placed([f"{h:02d}:30:00" for h in range(24)], []), "number",
                            "12:00 is 0.5"),
     "uncertainties": (placed([f"{n / 10}±0.{n % 7}" for n in range(90)], []), "drop",
@@ -84,18 +84,70 @@ COLUMNS = {
                           "drop", "have different decimal marks"),
     "pounds and kilograms": (placed([f"{n} {'kg' if n % 3 else 'lb'}" for n in range(30, 60)], []),
                              "money", "units are converted to kg"),
+    "zero dates": (placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0000-00-00"] * 20),
+                   "date", "'0000-00-00'"),
+    "the first of all days": (
+        placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0001-01-01"] * 20), "date",
+        "add --missing x=0001-01-01 "),
+    "months": (placed([f"20{n // 12:02}{1 + n % 12:02}" for n in range(84)], []), "date", "%Y%m"),
+    "minutes": (placed([f"201903{1 + n % 28:02}1{n % 10}30" for n in range(84)], []), "date", "%M"),
+    "short years": (placed([f"19-03-{1 + n % 28:02}" for n in range(84)], []), "drop", "%y-%m-%d"),
+    "points between": (placed([f"2019.3.{1 + n % 28}" for n in range(84)], []), "date", "%Y.%m.%d"),
+    "a date among numbers": (placed(NUMBERS, ["2021-03-01"] * 2), "number",
+                             "the others (2) count as missing: '2021-03-01'"),
+    "a time among numbers": (placed(NUMBERS, ["1:30"]), "number", "missing: '1:30'"),
+    "years with 9999": (placed([str(2015 + n % 5) for n in range(80)], ["9999"] * 9), "number",
+                        "add --missing x=9999 "),
     "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
 }  # fmt: skip
 
 
-SECONDS = [str(1_577_836_800 + 86_400 * (row * row % 900)) for row in range(ROWS)]
+DAYS = [18_262 + row * row % 900 + row % 48 / 48 for row in range(ROWS)]
+"""From 2020-01-01 on, in days since 1970."""
+COUNTED = {
+    "whole days": ("days as Excel", "date", [f"{25_569 + day:.0f}" for day in DAYS]),
+    "days": ("days as Excel", "visit_date", [f"{25_569 + day:.5f}" for day in DAYS]),
+    "days, with a comma": (
+        "days as Excel", "Datum", [f"{25_569 + day:.2f}".replace(".", ",") for day in DAYS],
+    ),
+    "seconds": ("seconds", "time", [f"{86_400 * day:.0f}" for day in DAYS]),
+    "seconds with a point": ("seconds", "timestamp", [f"{86_400 * day:.1f}" for day in DAYS]),
+    "milliseconds": ("milliseconds", "created_at", [f"{8.64e7 * day:.0f}" for day in DAYS]),
+    "milliseconds, shortened": ("milliseconds", "ts", [f"{8.64e7 * day:.8E}" for day in DAYS]),
+    "microseconds": ("microseconds", "event_time", [f"{8.64e10 * day:.0f}" for day in DAYS]),
+    "nanoseconds": ("nanoseconds", "epoch", [f"{8.64e13 * day:.0f}" for day in DAYS]),
+}  # fmt: skip
 
 
-def test_seconds_of_a_date_are_named(tmp_path):
-    found = next(c for c in seen(tmp_path, table(time=SECONDS)).columns if c.name == "time")
-    assert found.suspicious[0].startswith("seconds since 1970? 15")
-    assert "would be 2020-01-0" in found.suspicious[0]
+@pytest.mark.parametrize("name", COUNTED)
+def test_numbers_that_count_a_date_are_named(tmp_path, name):
+    told, called, cells = COUNTED[name]
+    found = next(c for c in seen(tmp_path, table(**{called: cells})).columns if c.name == called)
+    assert found.suspicious[0 if found.type == "number" else 1].startswith(told)
+    assert "would be 202" in "; ".join(found.suspicious)
     assert found.dropped == ""
+
+
+DRAWS = np.random.default_rng(61)
+PHONES = [f"{prefix}{digits}" for prefix, digits in zip(
+    ["1", "49", "44", "91", "33"] * (ROWS // 5), DRAWS.integers(10**9, 10**10, ROWS), strict=True,
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("called", "cells"),
+    [
+        ("phone", PHONES),
+        ("daytime_phone", PHONES),
+        ("income", DRAWS.integers(20_000, 60_000, ROWS).astype(str)),
+        ("day", DRAWS.integers(1, 32, ROWS).astype(str)),
+        ("time_to_event", DRAWS.exponential(30_000, ROWS).round(1).astype(str)),
+        ("ts_id", DRAWS.integers(10**12, 2 * 10**12, ROWS).astype(str)),
+    ],
+)
+def test_ordinary_numbers_are_no_dates(tmp_path, called, cells):
+    found = next(c for c in seen(tmp_path, table(**{called: cells})).columns if c.name == called)
+    assert not any("would be" in remark for remark in found.suspicious)
 
 
 @one_in(3, "name", COLUMNS)

@@ -129,6 +129,10 @@ SENTINELS = {
     "99 beside 98": (with_sentinel(with_sentinel(SCALE, "98", 0.1), "99", 0.05), "99"),
     "8 beside 9": (with_sentinel(with_sentinel(SCALE, "8", 0.1), "9", 0.05), "8"),
     "9 beside 0 and 1": (with_sentinel(EVEN.astype(int), "9", 0.05), "9"),
+    "a single 9 beside 0 and 1": ([*EVEN[1:].astype(int), "9"], "9"),
+    "-1 beside 0 and 1": (with_sentinel(EVEN.astype(int), "-1", 0.1), "-1"),
+    "-1 beside 1 and 2": (with_sentinel(EVEN + 1, "-1", 0.1), "-1"),
+    "0 between -1 and 1": (with_sentinel(2 * EVEN - 1, "0", 0.1), "0"),
     "0 among weights": (with_sentinel((31 + 90 * DRAWS.random(N)).round(1), "0.0", 0.2), "0"),
 }
 
@@ -137,7 +141,7 @@ SENTINELS = {
 @pytest.mark.parametrize("name", SENTINELS)
 def test_a_frequent_number_far_outside_is_named_with_its_share(name):
     values, sentinel = SENTINELS[name]
-    assert f"add --missing {sentinel} " in "; ".join(seen(values).suspicious)
+    assert f"add --missing x={sentinel} " in "; ".join(seen(values).suspicious)
 
 
 @together
@@ -154,7 +158,8 @@ def test_a_number_for_a_missing_label_is_named():
     labels = pd.Series([str(each) for each in with_sentinel(EVEN.astype(int), 9, 0.05)])
     found = target_looked_at(labels, "outcome", Beside())
     assert found.type == "number"
-    assert "9 in 5 % of the cells is far from the others; add --missing 9" in found.suspicious[0]
+    said = "9 in 5 % of the cells is rare beside two labels; add --missing outcome=9 if it means a"
+    assert found.suspicious[0].startswith(said)
     assert target_looked_at(labels.mask(labels == "9"), "outcome", Beside()).type == "classes"
 
 
@@ -185,6 +190,39 @@ def test_missing_and_drop_are_in_the_scenario(command, tmp_path, form):
     built = data.build(5, None, Streams(1))
     assert not any(name in ("ref", "list") for name in built.columns)
     assert "age: 20 missing values became the public mean" in "; ".join(built.notes)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_text_is_missing_in_one_column_alone(command, tmp_path, form):
+    path, out = table(tmp_path, form), tmp_path / "s.toml"
+    asked = ["--target", "days", "--owner", "site", "--public", 200, "--drop", "list"]
+    asked = asked[: 6 + 2 * (form == "parquet")]
+    least = int(AGES[:200].min())
+    said = command.done(
+        "data", path, *asked, "--missing", "age=-999", "--missing", f"ref={least}", "--write", out
+    ).out
+    assert "-999" not in said
+    data = parse(TableData, tomllib.loads(out.read_text(encoding="utf-8"))["data"] | {
+        "path": str(path), "features": 2})  # fmt: skip
+    assert isinstance(data, TableData)
+    notes = "; ".join(data.build(5, None, Streams(1)).notes)
+    gaps = int((AGES[:200] == least).sum())
+    assert "age: 20 missing values became" in notes
+    assert f"ref: {gaps} missing value" in notes
+    wrong = command("data", path, *asked, "--missing", "aeg=-999")
+    assert wrong.code == 2
+    assert "--missing: given a column 'aeg'" in wrong.err
+
+
+def test_signs_of_a_gap_are_no_labels():
+    labels = pd.Series(with_sentinel(np.where(EVEN, "yes", "no"), ".", 0.05))
+    found = target_looked_at(labels, "outcome", Beside())
+    assert found.encoding.labels == ("no", "yes")
+    assert (
+        found.suspicious[1] == "95 % of the cells are labels; the others (20) count as missing: '.'"
+    )
+    signs = target_looked_at(pd.Series(np.where(EVEN, "+", "-")), "outcome", Beside())
+    assert signs.encoding.labels == ("+", "-")
 
 
 def test_a_column_is_declared_on_the_command_line(command, tmp_path):

@@ -34,7 +34,7 @@ _SHAPE = re.compile(
     (?P<sign>[-+]?)\s*
     (?P<before>[^\W\d_]{{1,4}}(?:\.\s*|\s+)|[^\W\d_]{{0,3}}[{_CURRENCIES}]\s*|)
     (?P<open>\(?)(?P<inner>[-+]?)\s*
-    (?P<digits>[0-9.,' ]*[0-9][.,]?)
+    (?P<digits>[0-9.,' ]*[0-9](?:[.,](?:--?)?)?)
     (?P<exponent>(?:[eE][-+]?[0-9]{{1,3}})?)
     (?P<gap>\s*)(?P<behind>{_TAIL}|)
     (?P<minus>\s*-)?
@@ -77,13 +77,17 @@ _UNITS = (
     {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3, "oz": _LB / 16, "lb": _LB, "lbs": _LB},
     {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3,
      "in": _FT / 12, "ft": _FT, "yd": 3 * _FT, "mi": 5280 * _FT},
-    {"ml": 1e-3, "mL": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "L": 1.0},
+    {"ml": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "L": 1.0},
+    {"B": 1e-9, "kb": 1e-6, "mb": 1e-3, "gb": 1.0, "tb": 1e3},
     {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0},
     {"day": 1.0, "days": 1.0, "week": 7.0, "weeks": 7.0},
     {"month": 1.0, "months": 1.0, "year": 12.0, "years": 12.0},
 )  # fmt: skip
-"""Units of one dimension each, in one of them."""
-_FLAG, _SIGN = re.compile(r"[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
+"""Units of one dimension each, in one of them; capitals count in single letters alone."""
+_PAIRS = (("M", "MM"), ("N", "S"), ("H", "S"), ("E", "W"), ("AD", "BC"), ("BCE", "CE"))
+"""Words behind numbers that only the user can explain where both are met."""
+_FLAG, _SIGN = re.compile(r"(?![BCFKM]$)[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
+"""Such as H and L; but B, K, M may be multipliers, and C, F, K temperatures."""
 MOST_FLAGS = 6
 
 
@@ -119,12 +123,13 @@ class Parts:
         return not math.isnan(self.value(decimal))
 
     def value(self, decimal: str, power: int = 0) -> float:
-        """Return the number times 10 to a power; NaN where the digits are none."""
+        """Return the number times 10 to a power; NaN if the digits are none, or it is infinite."""
         match = _NUMERAL[decimal].fullmatch(self.digits)
         if match is None or not (match["whole"] or match["part"]):
             return math.nan
         integer = re.sub(r"[^0-9]", "", match["whole"]) or "0"
-        return self.sign * float(f"{integer}.{match['part'] or '0'}e{self.exponent + power}")
+        number = self.sign * float(f"{integer}.{match['part'] or '0'}e{self.exponent + power}")
+        return number if math.isfinite(number) else math.nan
 
 
 def parts_of(text: str) -> Parts | None:
@@ -137,7 +142,9 @@ def parts_of(text: str) -> Parts | None:
     signs = [s for s in (match["sign"], match["inner"], match["minus"], opened) if s]
     if len(opened) != len(closed) or len(signs) > 1:
         return None
-    digits = match["digits"].strip()
+    digits = match["digits"].strip().rstrip("-")  # 12.- and 12,-- have no fraction
+    if match["exponent"] != "" and ("." in digits or "," in digits):
+        digits += "0000"  # a decimal mark alone: no groups stand before an exponent
     if "+" in signs and " " in digits:  # a telephone number
         return None
     tail, currency = match["behind"].strip(), match["before"].strip().rstrip(".")
@@ -234,7 +241,7 @@ class Notation:
             return Amount(parts.value(self.decimal, self.powers[tail]), bounded)
         if tail in self.factors:
             return Amount(parts.value(self.decimal) * self.factors[tail], bounded)
-        if _one_word(tail) in self.tails:
+        if one_word(tail) in self.tails:
             return Amount(parts.value(self.decimal), bounded)
         return NO_AMOUNT
 
@@ -253,7 +260,7 @@ class Notation:
         return remarks
 
 
-def _one_word(tail: str) -> str:
+def one_word(tail: str) -> str:
     """Return a word without what its plural adds, and without a point."""
     word = tail.rstrip(".").lower()
     return word.removesuffix("s") if len(word) > 3 else word
@@ -298,19 +305,19 @@ def notation_of(
     questions = _asked(left, all_alike=len(tails) == 1)
     for tail in {t for q in questions for t in q}:
         left.pop(tail)
-    powers = _powers(left, [parts for parts, _ in amounts])
-    for tail in powers:
-        left.pop(tail, None)
     unit, factors = _units(left)
     for tail in factors:
         left.pop(tail, None)
+    powers = _powers(left, [parts for parts, _ in amounts])
+    for tail in powers:
+        left.pop(tail)
     flags = _flags(left, cells, {p.tail for p, _ in amounts if p.attached}) if not powers else ()
     for tail in flags:
         left.pop(tail)
     factors = {**factors, **stated}
     words = Counter[str]()
     for tail, n in left.items():
-        words[_one_word(tail)] += n
+        words[one_word(tail)] += n
     word = _most(words)
     bare = tails[""] + (tails["+"] if plus else 0) + sum(tails[t] for t in (*powers, *flags))
     plain = unit == "" and (word == "" or bare > words[word])
@@ -338,10 +345,10 @@ def shows_mark(text: str) -> str | None:
 
 
 def _asked(left: Mapping[str, int], all_alike: bool) -> tuple[tuple[str, ...], ...]:
-    """Return tails that only the user can explain: DR and CR, and M beside MM."""
+    """Return tails that only the user can explain: DR and CR, M beside MM, north and south."""
     sides = tuple(sorted(tail for tail in left if tail.rstrip(".").upper() in ("DR", "CR")))
-    millions = tuple(sorted({"M", "MM"} & left.keys()))
-    questions = (sides if not all_alike else (), millions if len(millions) > 1 else ())
+    pairs = [tuple(sorted({*pair} & left.keys())) for pair in _PAIRS]
+    questions = (sides if not all_alike else (), *(pair for pair in pairs if len(pair) > 1))
     return tuple(tails for tails in questions if len(tails) > 0)
 
 
@@ -362,11 +369,12 @@ def _powers(left: Mapping[str, int], found: Sequence[Parts]) -> dict[str, int]:
 
 def _units(left: Mapping[str, int]) -> tuple[str, dict[str, float]]:
     """Return the largest of several units of one dimension, and the size of each in it."""
+    names = {tail: tail if len(tail) == 1 else tail.lower() for tail in left}
     for units in _UNITS:
-        met = [tail for tail in left if tail in units]
-        if len({units[tail] for tail in met}) > 1 and len(met) == len(left):
-            largest = max(met, key=units.__getitem__)
-            return largest, {tail: size / units[largest] for tail, size in units.items()}
+        met = {tail: units[name] for tail, name in names.items() if name in units}
+        if len({*met.values()}) > 1 and len(met) == len(left):
+            largest = max(met, key=met.__getitem__)
+            return largest, {tail: s / met[largest] for tail, s in {**units, **met}.items()}
     return "", {}
 
 

@@ -16,7 +16,14 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
-from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of, parts_of, shows_mark
+from asyncdp_sim.data.tables.amounts import (
+    Notation,
+    either_mark,
+    notation_of,
+    one_word,
+    parts_of,
+    shows_mark,
+)
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, plain_digits, written
@@ -29,11 +36,18 @@ ISO = ""
 """Stands for dates as 2020-05-17, perhaps with a time, which need no format."""
 _DAYS = (
     "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y",
-    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y%m%d",
+    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y.%m.%d", "%Y-%m-%d", "%d. %m. %Y",
 )  # fmt: skip
 _MONTHS = ("%b-%Y", "%b %Y", "%B %Y", "%Y-%m", "%Y/%m", "%m/%Y")
+_COMPACT = {
+    "%Y%m%d": re.compile(r"(19\d\d|20\d\d|9999)\d{4}"),
+    "%Y%m": re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])"),
+    "%Y%m%d%H%M": re.compile(r"(19|20)\d{10}"),
+    "%Y%m%d%H%M%S": re.compile(r"(19|20)\d{12}"),
+}
+"""Digits alone, and what they look like: strptime also reads fewer of them."""
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-SHORT = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%d-%m-%y", "%b-%y")
+SHORT = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%d-%m-%y", "%y-%m-%d", "%b-%y")
 """With two digits for the year, so that the century is not written."""
 FITTING = 0.95
 """Share of the cells that a form fits at least: the others are missing."""
@@ -71,7 +85,8 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
     """
     cells = sum(texts.values())
     marked = any(mark in text for text in texts for mark in "-/. ")
-    if cells == 0 or not (marked or _compact(texts)):
+    compact = any(all(map(form.fullmatch, map(str.strip, texts))) for form in _COMPACT.values())
+    if cells == 0 or not (marked or compact):
         return ()
     shares = {form: _share(texts, form, cells) for form in _tried(texts)}
     most = max(shares.values(), default=0.0)
@@ -108,12 +123,8 @@ def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
     return next(iter(texts))
 
 
-def _compact(texts: Mapping[str, int]) -> bool:
-    return all(re.fullmatch(r"(19\d\d|20\d\d|9999)\d{4}", text.strip()) for text in texts)
-
-
 def _tried(texts: Mapping[str, int]) -> list[str]:
-    forms = [ISO, *_DAYS, *_MONTHS]
+    forms = [ISO, *_DAYS, *_MONTHS, *_COMPACT]
     if any(":" in text for text in texts):
         forms += [day + time for day in _DAYS for time in _TIMES]
     return forms
@@ -132,7 +143,7 @@ def _fits(text: str, form: str) -> bool:
     text = text.strip()
     if form == ISO:
         return not np.isnan(days(text))
-    if form == "%Y%m%d" and not _compact({text: 1}):
+    if form in _COMPACT and not _COMPACT[form].fullmatch(text):
         return False
     try:
         datetime.strptime(text, form)
@@ -208,7 +219,7 @@ MOST_COLUMNS = 60
 
 
 GAPS = re.compile(
-    r"\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
+    r"0000-00-00.*|\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
 )
 """Signs of a missing cell, such as those of SAS and of spreadsheets: not counted as words."""
 FEW_WORDS = 0.1
@@ -219,7 +230,13 @@ FEW_MISFITS = 0.05
 """Share of cells at most that are no amounts in a column of amounts."""
 
 
-_CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
+MOST_UNITS, LEAST_OF_A_UNIT = 3, 10
+"""Units or currencies of a column at most, and numbers of each: other words are text."""
+
+
+_CODE = re.compile(
+    r"(?:^|[^a-z])(?:codes?|zip|plz|icd|drg|diag|diagnosis|dx|cpt|version)(?:$|[^a-z])"
+)
 
 
 LEAST_PADDED = 2
@@ -280,7 +297,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
         reading = f"{_typed(name, kind='number')} reads numbers"
         return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
-    words = cells(known, beside.decimal)[1]
+    words = np.isnan(cells(known, beside.decimal, kinds_in(known, beside.decimal))[0])
     if not words.any() and code:
         return _texts(texts, "number", ("numbers that may be codes",))
     fit = None if code else _of_quantities(known, name, texts, words, beside)
@@ -322,7 +339,8 @@ def _of_quantities(
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
-    if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
+    unlike = any(map(str.isdecimal, texts))  # 1.234 beside 978, which with decimals is 978.000
+    if (unlike or not beside.sure) and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
     remarks = unread_words(known, words, "numbers")
     if "time" in kinds_in(known, beside.decimal):
@@ -343,11 +361,13 @@ def _of_quantities(
         if fits / sum(texts.values()) >= 1 - FEW_MISFITS:
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
-        return _mixed_marks(name, texts)
+        return _mixed(name, texts)
     if not beside.sure and either_mark(texts):
         return _two_marks(name, texts)
-    first = min(text for text in texts if not np.isnan(read[text].value))
     bounds = sum(count for text, count in texts.items() if read[text].bounded)
+    if bounds > len(known) / 2:  # as >50K and <=50K, which are classes
+        return None
+    first = min(text for text in texts if not np.isnan(read[text].value))
     remarks = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
     if bounds > 0:
         share = percent(bounds / len(known))
@@ -366,15 +386,22 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
     return _question(f"{example!r} may be {' or '.join(both)}")
 
 
-def _mixed_marks(name: str, texts: Mapping[str, int]) -> Fitting | None:
-    """Return the question which decimal mark is right, if all cells are numbers with one of two."""
-    amounts = [parts for text in texts if (parts := parts_of(text)) is not None]
-    shown = {mark: text for text in sorted(texts) if (mark := shows_mark(text)) is not None}
-    if len(amounts) < len(texts) or len(shown) < 2 or any(p.tail + p.currency for p in amounts):
+def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
+    """Return a question, if all cells are amounts, with several units or with two decimal marks."""
+    amounts = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
+    lost = sum(n for text, n in texts.items() if text not in amounts and not GAPS.fullmatch(text))
+    units = {(parts.currency, one_word(parts.tail)): text for text, parts in amounts.items()}
+    if lost > FEW_MISFITS * sum(texts.values()):
         return None
-    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in shown)
+    if 1 < len(units) <= MOST_UNITS and len(texts) > LEAST_OF_A_UNIT * len(units):
+        examples = " and ".join(map(repr, units.values()))
+        return _question(f"{examples} have different units or currencies: write all in one")
+    marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}
+    if len(marked) < 2 or units.keys() != {("", "")}:
+        return None
+    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in marked)
     return _question(
-        f"{' and '.join(map(repr, shown.values()))} have different decimal marks: write all "
+        f"{' and '.join(map(repr, marked.values()))} have different decimal marks: write all "
         f"alike, or {line} reads one mark, and cells with the other count as missing"
     )
 
@@ -384,7 +411,7 @@ def _asked(name: str, notation: Notation) -> Fitting:
     question = notation.questions[0]
     meanings = {"M": 1e3, "MM": 1e6}
     factors = {
-        tail: meanings.get(tail, -1 if tail.upper().startswith("D") else 1) for tail in question
+        tail: meanings.get(tail, -1 if tail[0].upper() in "DSWB" else 1) for tail in question
     }
     answer = _typed(name, kind="money", factors=factors)
     return _question(f"what do {' and '.join(question)} mean? For example {answer}")
@@ -414,7 +441,7 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
         return _question(text) if len(short) > 0 else None
     [form] = forms
     [years] = Date(format=form or None, parts=("year",)).quantities(known).values
-    encoding = Date(format=form or None, since=f"{int(np.nanmin(years))}-01-01")
+    encoding = Date(format=form or None, since=f"{int(np.nanmin(years)):04}-01-01")
     remarks = [] if form == ISO else [f"dates as {form}"]
     unread = np.isnan(read_as(known, encoding, ".")[0])
     return Fitting("date", encoding, (*remarks, *unread_words(known, unread, "dates")))

@@ -16,6 +16,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import key_of, number, percent, shorten, some_of
 from asyncdp_sim.data.tables.encodings import Encoding, usual
+from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.quantities import Codes, texts_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
@@ -248,7 +249,7 @@ class TableEncoder:
 
     def _with_gaps(self, column: "pd.Series") -> "pd.Series":
         """Return a column without the texts that mean a missing cell."""
-        words = {word.lower() for word in self.missing}
+        words = words_of(self.missing, str(column.name))
         texts = column.astype(object)
         gaps = [
             (isinstance(t, str) and t == "") or written(t).strip().lower() in words for t in texts

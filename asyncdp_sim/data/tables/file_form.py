@@ -15,7 +15,7 @@ import io
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -144,6 +144,13 @@ class _Bounded(io.RawIOBase):
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 MISSING = ("NA", "N/A", "NaN", "null")
 """Words that mean a missing cell, in capitals or not, unless a scenario lists others."""
+
+
+def words_of(missing: Iterable[str], name: str) -> set[str]:
+    """Return the words of a column in small letters: x=99 is 99 in x, and no word elsewhere."""
+    return {word.removeprefix(f"{name}=").strip().lower() for word in missing}
+
+
 GUESSED = "cp1252"
 """The charset of bytes that are no UTF-8 where nothing is declared."""
 _OTHERS = ("cp1251", "cp949", "shift_jis", "gb18030", "big5", "cp1250", "koi8-r")

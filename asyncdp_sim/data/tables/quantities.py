@@ -167,9 +167,9 @@ def _means(columns: Sequence[Array]) -> Array:
 class Number(Measured):
     """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
 
-    A time of day is a fraction of the day: 12:00 is 0.5. Public cells show which of these a column
-    holds: a date among numbers is none of them. A cell that is missing, infinite or not a number
-    becomes the public mean (0 if no public row has a number).
+    A time of day is a fraction of the day: 12:00 is 0.5. Most public cells show which of these a
+    column holds: a date among numbers is none of them. A cell that is missing, infinite or not a
+    number becomes the public mean (0 if no public row has a number).
     """
 
     as_written = False

@@ -33,6 +33,7 @@ from asyncdp_sim.data.tables.file_form import (
     opened,
     require_at_most,
     require_cells,
+    words_of,
     written_names,
 )
 from asyncdp_sim.data.tables.rows import FileRows, Source
@@ -192,9 +193,9 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 
 def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":
     """Return the columns of a Parquet file without cells that say that they are missing."""
-    lowered = {word.strip().lower() for word in words}
-    for name in frame.columns.drop(owner, errors="ignore") if len(lowered) > 0 else ():
-        gaps = frame[name].map(lambda value: written(value).strip().lower() in lowered)
+    for name in frame.columns.drop(owner, errors="ignore") if len(words) > 0 else ():
+        lowered = words_of(words, name)
+        gaps = [written(value).strip().lower() in lowered for value in frame[name]]
         frame[name] = frame[name].mask(gaps)
     return frame
 
@@ -459,11 +460,11 @@ def read_csv(
     require_cells(rows + len(short.cells), len(names))
     if last.endswith(("\n", "\r")):
         raise OpenQuoteError
-    order, words = short.order(rows), {word.lower() for word in missing}
-    columns = {}
+    order, columns = short.order(rows), {}
     for at in reversed(taken):  # one after another, and then its texts are no longer needed
         parts = [*kept.pop(), pa.array(short.column(at), pa.string())]
-        columns[names[at]] = _column(parts, order, () if names[at] == owner else words)
+        words = () if names[at] == owner else words_of(missing, names[at])
+        columns[names[at]] = _column(parts, order, words)
     pa.default_memory_pool().release_unused()  # as much as the file, where its texts differ
     return pd.DataFrame({names[at]: columns[names[at]] for at in taken}, copy=False)
 

@@ -12,6 +12,7 @@ with a gap become fractions, and nobody else's cell may change with that.
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
@@ -75,13 +76,19 @@ def cell_or_nan(text: str, decimal: str = ".", kinds: Collection[str] = KINDS) -
 
 
 def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
-    """Return as what the texts of a column are read; everything where none is there."""
+    """Return as what the texts of a column are read; everything where none is there.
+
+    Numbers and truths are alike; of these, times and dates, those that most cells are.
+    """
     if column.dtype.kind in "iufmM":
         return KINDS
     words = cells(column, decimal, ("number",))[1]
-    numbers = {"number"} if (column.notna() & ~words).any() else set()
-    met = {_reading(spelled(value), decimal)[0] for value in column[words].unique()} & KINDS
-    return frozenset(numbers | met) or KINDS
+    met = Counter({"number": int((column.notna() & ~words).sum())})
+    for value, count in column[words].astype(object).value_counts().items():
+        met[_reading(spelled(value), decimal)[0]] += int(count)
+    families = ({"number", "truth"}, {"time"}, {"date"})
+    most = max(families, key=lambda kinds: sum(met[kind] for kind in kinds))
+    return frozenset(kind for kind in most if met[kind] > 0) or KINDS
 
 
 def plain_digits(text: str) -> str:

@@ -22,6 +22,7 @@ from asyncdp_sim.data.tables.encodings import (
     distinct,
     usual,
 )
+from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.data.tables.text_columns import kinds_in
@@ -295,7 +296,10 @@ def _data(scenario: Scenario) -> dict[str, Any]:
         "decimal": form.decimal,
         "charset": form.charset,
         "skip": form.skip,
-        "missing": [word.lower() for word in encoder.missing],
+        "missing": {
+            str(name): sorted(words_of(encoder.missing, str(name)))
+            for name in (*encoder.public, data.target)
+        },
         "owner_column": data.split_column,
         "person": data.person,
         "first_rows": scenario.all_records is not None,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from asyncdp_sim.data.column_profile import looked_at
+from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.tables.amounts import either_mark, notation_of
 from asyncdp_sim.data.tables.column_type import Beside
 from tests.together import together
@@ -85,6 +85,11 @@ NOTATIONS = {
     "an ISO code": lambda x: f"CHF {grouped(x, chr(39), '.')}",
     "an ISO code behind": lambda x: f"{english(x)} USD",
     "a point behind a currency": lambda x: f"Rs. {english(x)}",
+    "an exponent, decimal comma": lambda x: f"{x:.8E}".replace(".", ","),
+    "a short exponent, decimal comma": lambda x: f"{x:.3E}".replace(".", ","),
+    "francs without a fraction": lambda x: f"Fr. {grouped(abs(x), chr(39), '.', 0)}.-",
+    "euros without a fraction": lambda x: f"{grouped(abs(x), '.', ',', 0)},-- €",
+    "bytes": lambda x: f"{x / 1e3:.5f} MB" if abs(x) > 1e3 else f"{x:.2f} KB",
     "yen without a fraction": lambda x: f"¥{x:,.0f}",
     "per cent": lambda x: f"{x:.2f}%",
     "per cent with a blank": lambda x: f"{german(x)} %",
@@ -117,6 +122,12 @@ def test_known_numbers_are_read_right_in_each_notation(name, decimal):
     found = notation_of(dict.fromkeys(texts, 1), decimal, declared=DECLARED.get(name))
     read = np.array([found.read(text).value for text in texts])
     expected = np.rint(VALUES) if "without a fraction" in name else VALUES
+    if "francs" in name or "euros without" in name:
+        expected = np.abs(expected)
+    if name == "bytes":
+        expected = expected / 1e3
+    if "short" in name:
+        expected = np.array([float(f"{x:.3E}") for x in VALUES])
     if either_mark(dict.fromkeys(texts, 1)):  # the table's mark says, or it is asked
         assert name == "yen without a fraction"
         assert found.decimal == decimal
@@ -141,7 +152,10 @@ def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, priv
         if math.isnan(read) or either_mark({text.strip(" €$₹¥%"): 1}):
             continue
         exact = round(x) if "without a fraction" in private else x
-        assert read == pytest.approx(exact, rel=1e-6, abs=0.6 if "gram" in private else 1e-9), text
+        exact = float(f"{x:.3E}") if "short" in private else exact
+        right = [exact / 1e3, exact] if "bytes" in (private, public) else [exact]
+        near = {"rel": 1e-6, "abs": 0.6 if "gram" in private else 1e-9}
+        assert any(read == pytest.approx(value, **near) for value in right), text
 
 
 NONE = """\
@@ -168,6 +182,9 @@ def column(texts, **beside):
 
 ASKED = {
     "debits": ([f"{j} {'DR' if j % 3 else 'CR'}" for j in range(100, 200)], "factors"),
+    "north and south": ([f"{j / 7:.2f} {'S' if j % 3 else 'N'}" for j in range(90)], "S = -1"),
+    "Soll and Haben": ([f"{j},5 {'S' if j % 3 else 'H'}" for j in range(90)], "H = 1, S = -1"),
+    "BC and AD": ([f"{j}{'BC' if j % 3 else ' AD'}" for j in range(90)], "BC = -1"),
     "M and MM": ([f"{j}.5{'M' if j % 3 else 'MM'}" for j in range(100, 200)], '"MM" = 1000000.0'),
 }
 
@@ -179,6 +196,34 @@ def test_what_only_the_user_knows_is_asked(name):
     found = column(texts)
     assert (found.type, found.encoding.kind, found.dropped) == ("question", "drop", "question")
     assert said.replace('"', "") in found.suspicious[0].replace('"', "")
+
+
+UNITS = [
+    *(("C", "F"), ("°C", "°F"), (" °C", " °F"), (" deg C", " deg F"), (" C", " K"), ("", " F")),
+    *((" mg/dL", " mmol/L"), (" mmHg", " kPa"), (" mph", " km/h"), ("", " lb"), (" M", "")),
+    *((" B", ""), (" USD", " EUR"), (" €", " zł"), (" KRW", " kg")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), UNITS)
+def test_numbers_in_several_units_that_are_not_converted_are_asked(one, other):
+    found = column([f"{j / 10}{one if j % 3 else other}" for j in range(340, 420)])
+    assert (found.dropped, found.encoding.kind) == ("question", "drop")
+    assert "have different units or currencies: write all in one" in found.suspicious[0]
+    rare = column([f"{j / 10}{one if j % 50 else other}" for j in range(340, 500)])
+    assert rare.span[-1] == "49.9"
+    assert rare.suspicious[-1].startswith("98 % of the cells are ")
+    assert "; the others (4) count as missing: " in rare.suspicious[-1]
+
+
+@together
+@pytest.mark.parametrize(
+    "texts", [[f"{grade}{letter}" for grade in range(1, 10) for letter in "ABC"],
+              [f"{j}{'th' if j > 3 else ['st', 'nd', 'rd'][j - 1]}" for j in range(1, 20)],
+              [f"{j} {street} St" for j in range(9) for street in ("Main", "Oak", "Elm", "Hill")]],
+)  # fmt: skip
+def test_codes_and_places_with_numbers_in_front_are_no_units(texts):
+    assert column(texts).type in ("text", "ordered text")
 
 
 @together
@@ -199,6 +244,19 @@ def test_flags_and_bounds_have_columns_of_their_own():
     bounds = column([f"{j}" for j in range(18, 90)] + ["90+"] * 20)
     assert any(line.startswith("20 % of the cells are bounds") for line in bounds.suspicious)
     assert bounds.span == ("18", "59", "90")
+
+
+def test_limits_alone_are_classes_and_what_is_too_large_is_counted():
+    limits = pd.Series([">50K" if j % 3 else "<=50K" for j in range(200)])
+    assert target_looked_at(limits, "income", Beside()).encoding.labels == ("<=50K", ">50K")
+    for word in ("inf", "Infinity", "1e400"):
+        found = column([word, *(f"{j / 7:.3f}" for j in range(99))])
+        assert found.suspicious[-1].endswith(f"the others (2) count as missing: {word!r}")
+
+
+def test_thousands_of_a_table_with_decimals_are_asked_where_whole_numbers_stand_beside_them():
+    found = column([f"{j},{j + 100}".replace(",", ".") for j in range(1, 90)] + ["978"])
+    assert (found.dropped, 'decimal = ","' in found.suspicious[0]) == ("question", True)
 
 
 def test_texts_that_only_begin_with_numbers_stay_texts():

@@ -116,6 +116,10 @@ GAPS = {
     "-1 in 20 % of counts": (coded(-1, 0.2, lambda g: g.poisson(1.5, 400)), 1.0),
     "99 in 5 % of a scale": (coded(99, 0.05, scale), 1.0),
     "9 in 5 % of a scale": (coded(9, 0.05, scale), 1.0),
+    "-1 in 10 % of labels": (coded(-1, 0.1, lambda g: g.integers(0, 2, 400)), 1.0),
+    "no gap, rarely worse": (
+        unrelated(lambda g: g.choice((-1, 0, 1), 400, p=(0.2, 0.5, 0.3))), 0.0,
+    ),
     "no gap, normal": (unrelated(laboratory), 0.0),
     "no gap, incomes": (unrelated(incomes), 0.0),
     "no gap, counts less one": (unrelated(lambda g: g.poisson(3.0, 400) - 1), 0.0),
@@ -135,7 +139,7 @@ GAPS = {
 @pytest.mark.parametrize("name", GAPS)
 def test_numbers_for_gaps(name):
     law, expected = GAPS[name]
-    held(law, expected, "is far from the others")
+    held(law, expected, "if it means a missing value")
 
 
 def correlated(rows: int, r: float) -> Law:

@@ -83,7 +83,7 @@ def texts(path: str, owner: dict, data: dict) -> list[dict]:
 def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
     """Return the numbers that a row's cell becomes; of an unknown target that is None."""
     text, unknown = row[column["name"]], column["unknown"]
-    if text == "" or text.strip().lower() in data["missing"]:
+    if text == "" or text.strip().lower() in data["missing"][column["name"]]:
         return unknown
     if column["codes"] is not None:
         return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
