@@ -9,17 +9,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
+from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.style import THEORY, VERMILION, looks
-from asyncdp_sim.figures.sweep_figure import (
-    Series,
-    SweepFigure,
-    estimates,
-    least,
-    mean_psi_at_end,
-    owner_table,
-)
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 
@@ -31,13 +24,13 @@ OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
 @dataclass(frozen=True)
-class JointSeries(Series):
+class JointSeries(sweep_figure.Series):
     """The cells that hide records in the same way, in ascending order of ε."""
 
     @property
     def psi(self) -> Array:
         """Mean ψ of the joint models and the ends of its 95 % interval, shape (3, J)."""
-        return np.array([mean_psi_at_end(result) for result in self.results]).T
+        return np.array([sweep_figure.mean_psi_at_end(result) for result in self.results]).T
 
     @property
     def alone(self) -> Array:
@@ -162,7 +155,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
     """
     if "psi_alone" not in rows[0]:
         named = [table | {EPSILON: table["epsilon"]} for table in rows]
-        return least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
+        return sweep_figure.least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
     parts = []
     for table in rows:
         last = table["epsilon"] == table["epsilon"].max()
@@ -176,7 +169,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
 
 def rows(line: JointSeries) -> Columns:
     """Return what is drawn of one line: a row for every ε."""
-    return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
+    return line.rows("line", "epsilon", psi_final_mean=sweep_figure.mean_psi_at_end)
 
 
 def rows_of_owners(line: JointSeries) -> Columns:
@@ -184,8 +177,8 @@ def rows_of_owners(line: JointSeries) -> Columns:
     owners, many = len(line.alone), len(line.at)
     table: Columns = {"line": np.repeat([line.name], many * owners)}
     table |= {"epsilon": np.repeat(line.at, owners)}
-    table |= estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
-    shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
+    table |= sweep_figure.estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
+    shared = sweep_figure.owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
     table["fits_better"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
@@ -264,12 +257,12 @@ def _finite(cell: Cell) -> bool:
     return epsilon is not None and 0 < epsilon < np.inf
 
 
-FIGURE = SweepFigure(
+FIGURE = sweep_figure.SweepFigure(
     "break-even", select_alone, rows_of_owners,
     lambda found, rows: declared(list(found), rows, found[0].alone),
     lambda found, _: caption(list(found)),
 )  # fmt: skip
-WAYS = SweepFigure(
+WAYS = sweep_figure.SweepFigure(
     "guarantees",
     select_ways,
     rows,
