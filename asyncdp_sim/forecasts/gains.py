@@ -311,8 +311,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     factors = _factors(known, options, 1)
-    tasks = _tasks(known, factors)
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
+    models = _models_by_budget(known, factors, range(1, RUNS + 1), **options.of_runs)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
     drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
     numbered = (rows for number, rows in enumerate(drawn or (), 1) if number in wanted)
@@ -323,10 +322,9 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
         fresh, fresh_design, _ = known_rows(
             scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH
         )
-        models = [each.models for each in learned]
-        judge = partial(_judged, known, options, (fresh, fresh_design), models)
-        number = known.participants.numbers[owner]
-        by_owner.append(judge(owner, streams.generator("decision", "owner", number)))
+        generator = streams.generator("decision", "owner", known.participants.numbers[owner])
+        judging = fresh, fresh_design
+        by_owner.append(_judged(known, options, judging, models, owner, generator))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
     return _found(
         known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS
@@ -356,9 +354,8 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     for number, drawn in enumerate(scenario.read_data.redraws(HALVES, *layout)):
         redrawn = population(known.asked, private=False, dataset=scenario.part(drawn))
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
-        tasks = _tasks(redrawn, factors)
-        _, learned = redrawn.quick_runs.learned(tasks, numbers, workers=options.workers)
-        models.append(np.stack([each.models for each in learned]))
+        of_redraw = _models_by_budget(redrawn, factors, numbers, workers=options.workers)
+        models.append(np.stack(of_redraw))
         redraw += [number] * FEW_RUNS
         advance(1)
     joint_models = np.concatenate(models, axis=1)
@@ -406,15 +403,9 @@ def _joined(dataset: Dataset) -> Dataset:
         pairs = zip(getattr(dataset, name), getattr(dataset, f"held_out_{name}"), strict=True)
         return tuple(np.concatenate(pair) for pair in pairs)
 
-    return replace(
-        dataset,
-        features=both("features"),
-        targets=both("targets"),
-        rows=both("rows"),
-        held_out_features=(),
-        held_out_targets=(),
-        held_out_rows=(),
-    )
+    merged: dict[str, Any] = {name: both(name) for name in ("features", "targets", "rows")}
+    nothing_held_out: dict[str, Any] = {f"held_out_{name}": () for name in merged}
+    return replace(dataset, **merged, **nothing_held_out)
 
 
 # From public rows alone.
@@ -430,21 +421,19 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
     advance = counted(options.progress, "halves of the public rows", HALVES)
+    data = scenario.data.model_copy(update={"held_out": 0.0})
+    with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": data}))
     for number in range(HALVES):
         generator = streams.generator("forecast", "half", number)
         order = generator.permutation(usable)
         first, other = np.split(order, [(len(order) + 1) // 2])
         drawn = scenario.part(table.dataset(_substitutes(first, sizes, generator)))
-        plain = scenario.data.model_copy(update={"held_out": 0.0})
-        with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": plain}))
         on_half = _on(with_all_rows, drawn)
         records = np.array(drawn.records)
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
-        tasks = _tasks(on_half, factors)
-        _, learned = on_half.quick_runs.learned(tasks, numbers, workers=options.workers)
+        models = _models_by_budget(on_half, factors, numbers, workers=options.workers)
         judging = scenario.part(table.dataset([other[:MOST_JUDGING]] * len(sizes)))
         fresh, fresh_design, _ = _rows_of(scenario, judging, 0)
-        models = [each.models for each in learned]
         judge = partial(_judged, on_half, options, (fresh, fresh_design), models)
         halves.append([judge(owner, generator) for owner in _some(records, generator)])
         advance(1)
@@ -528,6 +517,14 @@ def _tasks(known: Population, factors: Sequence[float]) -> list[Any]:
     tasks = [own if factor == 1.0 else task_at(known, factor * budgets) for factor in factors]
     every = known.scenario.run.updates
     return [replace(task, record_every=every, fitted=False) for task in tasks]
+
+
+def _models_by_budget(
+    known: Population, factors: Sequence[float], numbers: Sequence[int], **how: Any
+) -> list[Array]:
+    """Return the joint models (J, p) of runs of these numbers, with each factor of the budgets."""
+    _, learned = known.quick_runs.learned(_tasks(known, factors), numbers, **how)
+    return [each.models for each in learned]
 
 
 def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:
