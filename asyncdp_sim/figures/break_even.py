@@ -43,7 +43,7 @@ class JointSeries(sweep_figure.Series):
 
         Between two swept ε the logarithm of ψ is interpolated over the logarithm of ε.
         """
-        return self._from(self.psi[0])
+        return self._break_even_of(self.psi[0])
 
     @property
     def half(self) -> tuple[float, float, float]:
@@ -51,10 +51,11 @@ class JointSeries(sweep_figure.Series):
 
         With the ends that those of the intervals of mean ψ give.
         """
-        value, low, high = (float(np.median(self._from(psi))) for psi in self.psi)
+        value, low, high = (float(np.median(self._break_even_of(psi))) for psi in self.psi)
         return value, low, high
 
-    def _from(self, psi: Array) -> Array:
+    def _break_even_of(self, psi: Array) -> Array:
+        """Return the ε at which a mean ψ, one for each ε, falls to each owner's own, (N,)."""
         at, psi = np.log(self.at), np.log(np.maximum(psi, np.finfo(float).tiny))
         return np.array([_crossing(at, psi, own) for own in np.log(self.alone)])
 

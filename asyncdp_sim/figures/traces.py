@@ -310,7 +310,11 @@ def _histogram(result: Result) -> Drawn:
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
     side = Side("updates", limits=(0, top), manner="share", grid=True)
     title = title_staleness(table)
-    return table, Panel(marks, across, side, title), _said(stale, law) + _beyond(stale, last)
+    return (
+        table,
+        Panel(marks, across, side, title),
+        _staleness_in_words(stale, law) + _beyond(stale, last),
+    )
 
 
 def title_staleness(table: Columns) -> str:
@@ -357,7 +361,8 @@ def _reach(law: update_order.StalenessLaw | Unknown, largest: int) -> int:
     return max(largest, int(np.argmax(left < TAIL)))  # the first one; 0 if there is none
 
 
-def _said(stale: Ints, law: update_order.StalenessLaw | Unknown) -> str:
+def _staleness_in_words(stale: Ints, law: update_order.StalenessLaw | Unknown) -> str:
+    """Return the number of updates, their mean staleness, and the law, in words."""
     text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
         return f"{text}; no formula applies, since {law}"

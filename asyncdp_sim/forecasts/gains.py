@@ -178,7 +178,7 @@ def by_folds(
         cv.forget()  # of many owners it would fill the memory
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
-    return _found(
+    return _forecast_of_owners(
         known, options, chosen, by_owner, factors, reads=reads, judged_on=judged_on, runs=RUNS
     )
 
@@ -326,7 +326,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
         judging = fresh, fresh_design
         by_owner.append(_judged(known, options, judging, models, owner, generator))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
-    return _found(
+    return _forecast_of_owners(
         known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS
     )
 
@@ -370,7 +370,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         sets=len(factors),
     )
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
-    found = _found(
+    found = _forecast_of_owners(
         known,
         options,
         [place],
@@ -435,7 +435,7 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         judging = scenario.part(table.dataset([other[:MOST_JUDGING]] * len(sizes)))
         fresh, fresh_design, _ = _rows_of(scenario, judging, 0)
         judge = partial(_judged, on_half, options, (fresh, fresh_design), models)
-        halves.append([judge(owner, generator) for owner in _some(records, generator)])
+        halves.append([judge(owner, generator) for owner in _owners_of_half(records, generator)])
         advance(1)
     means = [
         consortium_over_halves(
@@ -475,7 +475,7 @@ def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generat
     ]
 
 
-def _some(records: Ints, generator: np.random.Generator) -> list[int]:
+def _owners_of_half(records: Ints, generator: np.random.Generator) -> list[int]:
     """Return which owners are judged in a half: evenly spaced by size, from a random start."""
     order = np.lexsort((generator.random(len(records)), records))
     if len(order) <= JUDGED:
@@ -565,7 +565,7 @@ def _judged(
     )
 
 
-def _found(
+def _forecast_of_owners(
     known: Population,
     options: Asked,
     chosen: Sequence[int],

@@ -106,7 +106,7 @@ def sweep(
             reported = _Cells(progress, len(cells), len(cells) - len(todo))
             inside = reported.parts if count == 1 and address is None else None
             on_input = 0
-            for ended in _ended(pool, count, into, todo, inside):
+            for ended in _cells_as_they_end(pool, count, into, todo, inside):
                 reported.another()
                 on_input += ended.on_input
             failed = errors(into)
@@ -188,7 +188,7 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
             kept.cache_clear()
 
 
-def _ended(
+def _cells_as_they_end(
     pool: Executor,
     workers: int,
     into: Folder,
