@@ -128,15 +128,19 @@ def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
             *([f"{percent(column.missing)} missing"] if column.missing > 0 else []),
         ]
         if column.name != look.target:
-            yield f"{key_of(column.name)} = {_inline(column.encoding)}", _told(column, comments)
+            yield (
+                f"{key_of(column.name)} = {_inline(column.encoding)}",
+                _comment_on(column, comments),
+            )
         elif column.type != "number" or len(column.suspicious) > 0:
             yield (
                 f"{key_of(column.name)} = {_inline(column.encoding)}",
-                _told(column, ["the target", *comments]),
+                _comment_on(column, ["the target", *comments]),
             )
 
 
-def _told(each: ColumnLook, said: Sequence[str]) -> str:
+def _comment_on(each: ColumnLook, said: Sequence[str]) -> str:
+    """Return the comment on a column: these remarks, and what is suspicious of it."""
     return "; ".join([*said, f"{each.distinct} distinct", *each.suspicious])
 
 

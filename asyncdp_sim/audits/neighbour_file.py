@@ -90,21 +90,21 @@ def _parquet(
 
     table = pq.read_table(path)
     columns = {
-        name: table[name] if kept(name) else _changed(table[name], row, cell)
+        name: table[name] if kept(name) else _with_cell(table[name], row, cell)
         for name in table.column_names
     }
     pq.write_table(pa.table(columns).replace_schema_metadata(table.schema.metadata), copy)
     return copy
 
 
-def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "pa.ChunkedArray":
+def _with_cell(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "pa.ChunkedArray":
     """Return a column with one cell replaced, in a type that holds it beside all the others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not any(holds(column.type) for holds in _known()):
+    if not any(holds(column.type) for holds in _tests_of_types()):
         return column
     if isinstance(cell, float) and (
         pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
@@ -124,7 +124,7 @@ def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "
     return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=column.type)
 
 
-def _known() -> tuple[Callable[["pa.DataType"], bool], ...]:
+def _tests_of_types() -> tuple[Callable[["pa.DataType"], bool], ...]:
     """Return what tells the types of cells whose texts mean the same as they do."""
     from pyarrow import types
 

@@ -191,7 +191,7 @@ def _pair_of_files(
                 second = prepare(scenario, other)
             except DataError as error:
                 return Neighbours(owner, problem, problem, description, "; ".join(error.lines()))
-            moved = _moved(dataset, other, problem)
+            moved = _number_that_differ(dataset, other, problem)
             if moved.sum() > most:
                 most, attacked = int(moved.sum()), int(np.argmax(moved))
                 description = f"{description}, so that {most} records differ"
@@ -199,7 +199,7 @@ def _pair_of_files(
     return worst
 
 
-def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
+def _number_that_differ(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
     """Return how many records of each owner differ, (N,); of those that claim no ε, none."""
     moved = []
     for x, y, z, t in zip(

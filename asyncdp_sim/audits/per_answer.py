@@ -351,7 +351,7 @@ def noise_composes(
                 seen = _multiplier(problem, owner, drawn)
                 charge_words = f"noise of multiplier {number(1 / seen)} on each"
             else:
-                seen = _seen(problem, owner, drawn, Streams(scenario.run.seed))
+                seen = _epsilon_of_one_answer(problem, owner, drawn, Streams(scenario.run.seed))
                 if share < 1:
                     seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
                 charge_words = f"ε₀ = {number(seen)} each by their noise"
@@ -365,7 +365,7 @@ def noise_composes(
     return tuple(fact for _, fact in sorted(facts, key=lambda each: -each[0])[:1])
 
 
-def _moved(problem: Problem, records: float) -> Array:
+def _farthest_gradients(problem: Problem, records: float) -> Array:
     """Return two gradients (1, p), which a record moves as far as it can, along one coordinate."""
     pair = np.zeros((2, 1, problem.task.steps.answer_size))
     pair[1, 0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / records
@@ -374,15 +374,15 @@ def _moved(problem: Problem, records: float) -> Array:
 
 def _multiplier(problem: Problem, owner: int, drawn: float) -> float:
     """Return μ = 1/z of Gaussian noise: μ²/2 is the log-likelihood ratio of the middle of a law."""
-    noise, (first, second) = problem.task.reply.noise, _moved(problem, drawn)
+    noise, (first, second) = problem.task.reply.noise, _farthest_gradients(problem, drawn)
     owners, still = np.array([owner]), np.zeros((1, noise.width(first.shape[1])))
     middle = noise.add_noise(owners, second.copy(), still)
     return float(np.sqrt(2 * ratio(noise, owners, middle, first, second)[0]))
 
 
-def _seen(problem: Problem, owner: int, records: float, streams: Streams) -> float:
+def _epsilon_of_one_answer(problem: Problem, owner: int, records: float, streams: Streams) -> float:
     """Return ε₀ of an answer by its noise."""
-    noise, (first, second) = problem.task.reply.noise, _moved(problem, records)
+    noise, (first, second) = problem.task.reply.noise, _farthest_gradients(problem, records)
     owners, size = np.full(_DRAWS, owner), first.shape[1]
     rows = noise.rows(streams.generator("audit", "composition", owner), _DRAWS, size)
     answers = noise.add_noise(owners, np.tile(second, (_DRAWS, 1)), rows)

@@ -92,7 +92,7 @@ class Sampled:
 
         def cells() -> Losses:
             places = np.interp(ends, losses, x)
-            first = np.logaddexp(near + _between(places), far + _between(places - m))
+            first = np.logaddexp(near + _log_masses(places), far + _log_masses(places - m))
             return first - first[::-1], first
 
         for _ in range(_MOVES if width > 0 else 0):  # of ends, until losses are about multiples
@@ -102,7 +102,7 @@ class Sampled:
         return cells()
 
 
-def _between(ends: Array) -> Array:
+def _log_masses(ends: Array) -> Array:
     """Return ln P(a standard normal draw is in each cell), by the smaller of its two tails."""
     from scipy.special import log_ndtr  # a slow import
 

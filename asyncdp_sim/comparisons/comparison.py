@@ -231,7 +231,7 @@ def _answers(result: Result) -> Array:
     return np.asarray(result.of_owners("answers_released").sum(axis=1), dtype=float)
 
 
-def _spent(result: Result) -> Array | None:
+def _largest_spent(result: Result) -> Array | None:
     """Return the largest ε that an owner has spent; None where nothing is hidden."""
     spent = np.asarray(result.of_owners("epsilon_spent"), dtype=float)
     return None if np.isnan(spent).any() else spent.max(axis=1)
@@ -247,7 +247,7 @@ _OF_NETWORKS = (
     Quantity("refused", "refused share of attempts", "share", _share("refused", "attempts")),
     Quantity("collided", "collided, of answers", "share", _share("collided", "answers_released")),
     Quantity("lost", "lost, of answers", "share", _share("lost", "answers_released")),
-    Quantity("epsilon_spent", "largest ε spent", "", _spent),
+    Quantity("epsilon_spent", "largest ε spent", "", _largest_spent),
 )
 """What does not depend on what is learned; fewer answers are better for privacy, all else equal.
 

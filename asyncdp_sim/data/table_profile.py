@@ -196,8 +196,8 @@ class TableLook:
             if len(few) > 0:
                 fewer = f"{len(few)} with fewer than {self.least} records"
                 yield f"owners too small for the proposal ({fewer}): {some_of(few, 5)}"
-            yield from self._swallowed()
-            yield from self._alike()
+            yield from self._mostly_public()
+            yield from self._similar_names()
 
     def _records(self) -> Iterator[str]:
         """Yield how many records owners have, and how a proposal splits them."""
@@ -246,7 +246,7 @@ class TableLook:
         if lost_digits(self.owners):
             yield "owners' names as 1.23E+11 lost digits in a spreadsheet; export them as text"
 
-    def _swallowed(self) -> Iterator[str]:
+    def _mostly_public(self) -> Iterator[str]:
         """Yield which owners lose most of their records to the public rows."""
         all_rows = {name: n + self.public_of.get(name, 0) for name, n in self.owners.items()}
         lost = [name for name in self.public_of if name not in self.owners]
@@ -261,7 +261,7 @@ class TableLook:
                 "--public-seed 1"
             )
 
-    def _alike(self) -> Iterator[str]:
+    def _similar_names(self) -> Iterator[str]:
         """Yield which owners' names differ in capitals and spaces alone, and what merges them."""
         places: dict[str, list[str]] = {}
         for name in sorted({*self.owners, *self.public_of}):
@@ -402,7 +402,9 @@ def _columns(
     """Return each column of the rows that may be read, but that of the owners, in file order."""
     owners = None if owner is None else seen[owner]
     seen = seen.drop(columns=[] if owner is None else owner)
-    beside = Beside(form.decimal, _shown(seen.drop(columns=[*drop]), form), owners=owners)
+    beside = Beside(
+        form.decimal, _shows_decimal_mark(seen.drop(columns=[*drop]), form), owners=owners
+    )
     if target is not None and len(seen) > 0:
         beside = _beside_target(seen[target], beside, encodings.get(target))
 
@@ -449,7 +451,7 @@ def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     return list(zip(shown, seen.index[rows].tolist(), strict=True))
 
 
-def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:
+def _shows_decimal_mark(seen: "pd.DataFrame", form: FileForm) -> bool:
     """Tell whether some cell shows which decimal mark the table has."""
     for name in seen:
         if seen[name].dtype.kind in "fiub":

@@ -9,17 +9,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
+from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.style import THEORY, VERMILION, looks
-from asyncdp_sim.figures.sweep_figure import (
-    Series,
-    SweepFigure,
-    estimates,
-    least,
-    mean_psi_at_end,
-    owner_table,
-)
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 
@@ -31,13 +24,13 @@ OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
 @dataclass(frozen=True)
-class JointSeries(Series):
+class JointSeries(sweep_figure.Series):
     """The cells that hide records in the same way, in ascending order of ε."""
 
     @property
     def psi(self) -> Array:
         """Mean ψ of the joint models and the ends of its 95 % interval, shape (3, J)."""
-        return np.array([mean_psi_at_end(result) for result in self.results]).T
+        return np.array([sweep_figure.mean_psi_at_end(result) for result in self.results]).T
 
     @property
     def alone(self) -> Array:
@@ -50,7 +43,7 @@ class JointSeries(Series):
 
         Between two swept ε the logarithm of ψ is interpolated over the logarithm of ε.
         """
-        return self._from(self.psi[0])
+        return self._break_even_of(self.psi[0])
 
     @property
     def half(self) -> tuple[float, float, float]:
@@ -58,10 +51,11 @@ class JointSeries(Series):
 
         With the ends that those of the intervals of mean ψ give.
         """
-        value, low, high = (float(np.median(self._from(psi))) for psi in self.psi)
+        value, low, high = (float(np.median(self._break_even_of(psi))) for psi in self.psi)
         return value, low, high
 
-    def _from(self, psi: Array) -> Array:
+    def _break_even_of(self, psi: Array) -> Array:
+        """Return the ε at which a mean ψ, one for each ε, falls to each owner's own, (N,)."""
         at, psi = np.log(self.at), np.log(np.maximum(psi, np.finfo(float).tiny))
         return np.array([_crossing(at, psi, own) for own in np.log(self.alone)])
 
@@ -162,7 +156,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
     """
     if "psi_alone" not in rows[0]:
         named = [table | {EPSILON: table["epsilon"]} for table in rows]
-        return least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
+        return sweep_figure.least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
     parts = []
     for table in rows:
         last = table["epsilon"] == table["epsilon"].max()
@@ -176,7 +170,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
 
 def rows(line: JointSeries) -> Columns:
     """Return what is drawn of one line: a row for every ε."""
-    return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
+    return line.rows("line", "epsilon", psi_final_mean=sweep_figure.mean_psi_at_end)
 
 
 def rows_of_owners(line: JointSeries) -> Columns:
@@ -184,8 +178,8 @@ def rows_of_owners(line: JointSeries) -> Columns:
     owners, many = len(line.alone), len(line.at)
     table: Columns = {"line": np.repeat([line.name], many * owners)}
     table |= {"epsilon": np.repeat(line.at, owners)}
-    table |= estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
-    shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
+    table |= sweep_figure.estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
+    shared = sweep_figure.owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
     table["fits_better"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
@@ -264,12 +258,12 @@ def _finite(cell: Cell) -> bool:
     return epsilon is not None and 0 < epsilon < np.inf
 
 
-FIGURE = SweepFigure(
+FIGURE = sweep_figure.SweepFigure(
     "break-even", select_alone, rows_of_owners,
     lambda found, rows: declared(list(found), rows, found[0].alone),
     lambda found, _: caption(list(found)),
 )  # fmt: skip
-WAYS = SweepFigure(
+WAYS = sweep_figure.SweepFigure(
     "guarantees",
     select_ways,
     rows,

@@ -21,15 +21,7 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.picture import (
-    SCREEN,
-    FileFormat,
-    Paper,
-    Shown,
-    captions_page,
-    save,
-    write,
-)
+from asyncdp_sim.figures.picture import SCREEN, FileFormat, Paper, Shown, captions_page, save, write
 from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Result, Sweep, open_directory

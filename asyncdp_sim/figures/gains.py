@@ -11,18 +11,9 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import as_float, estimate, known, number, numbers
+from asyncdp_sim.figures import style
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import (
-    BAND,
-    BLUE,
-    FEW_OWNERS,
-    GRAY,
-    THEORY,
-    VERMILION,
-    plain_text,
-    time_axis,
-)
 from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.scenario import Participants
@@ -31,10 +22,10 @@ from asyncdp_sim.sentences.label import Label
 GainsWithEnds = tuple[Array, Array, Array]
 """Gains, and the lower and upper ends of their 95 % intervals, (N,) each."""
 LOOKS: Mapping[str, dict[str, Any]] = {
-    "gains": {"color": BLUE, "marker": "^"},
-    "does worse": {"color": VERMILION, "marker": "v"},
-    "no material difference": {"color": BAND, "marker": "s"},
-    "undecided": {"color": GRAY, "marker": "D", "markerfacecolor": "white"},
+    "gains": {"color": style.BLUE, "marker": "^"},
+    "does worse": {"color": style.VERMILION, "marker": "v"},
+    "no material difference": {"color": style.BAND, "marker": "s"},
+    "undecided": {"color": style.GRAY, "marker": "D", "markerfacecolor": "white"},
 }
 """Colour and shape of each verdict."""
 OWNERS = "forecast-owners"
@@ -109,7 +100,7 @@ def _upward(forecast: Mapping[str, Any]) -> Side:
 def _marked(places: Any, gains: GainsWithEnds, verdicts: Any) -> list[Layer]:
     """Return layers of gains (N,) and their intervals at places (N,), and the level of no gain."""
     size = float(np.clip(90 / len(places), 2.5, 5.0))
-    marks = [Layer("level", y=0.0, look={"color": THEORY, "linewidth": 1.0})]
+    marks = [Layer("level", y=0.0, look={"color": style.THEORY, "linewidth": 1.0})]
     for verdict in LOOKS:
         here = verdicts == verdict
         look = {"linestyle": "none", "markersize": size, "elinewidth": 0.9, **LOOKS[verdict]}
@@ -122,10 +113,10 @@ def _marked(places: Any, gains: GainsWithEnds, verdicts: Any) -> list[Layer]:
 def _people(owners: Participants, records: Array) -> Side:
     """Return the owners' axis: of a few each with its name and records, of many without ticks."""
     limits = (0.4, len(records) + 0.6)
-    if len(records) > FEW_OWNERS:
+    if len(records) > style.FEW_OWNERS:
         return Side("owners, the largest gain first", limits=limits, ticks=(), labels=())
     named = zip(owners.labels, records, strict=True)
-    labels = [f"{plain_text(name)}\n{number(own)}" for name, own in named]
+    labels = [f"{style.plain_text(name)}\n{number(own)}" for name, own in named]
     return Side("owner $i$, with $n_i$ training rows", limits=limits,
                 ticks=range(1, len(records) + 1), labels=labels)  # fmt: skip
 
@@ -223,12 +214,12 @@ def by_epsilon(forecast: Mapping[str, Any]) -> Picture | None:
     verdicts = np.array([gain["verdict"] for gain in gains])
     marks = _marked(epsilon, (value, low, high), verdicts)
     if "epsilon" in forecast:
-        broad = {"color": BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
+        broad = {"color": style.BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
         marks.append(Layer("upright", forecast["epsilon"], look=broad))
         marks.append(Layer("line", name="$\\epsilon$ chosen above", look=broad))
     level = forecast.get("break_even")  # absent of older versions
     if level is not None:
-        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        dashed = {"color": style.THEORY, "linestyle": "--", "linewidth": 1.2}
         marks.append(Layer("upright", level["value"], look=dashed))
         marks.append(Layer("line", name="break-even $\\epsilon$", look=dashed))
     who = "this owner" if asks else "the average owner"
@@ -252,15 +243,15 @@ def over_time(forecast: dict[str, Any]) -> Picture:
     times, curve = (np.array([known(v) for v in forecast[key]]) for key in ("times", "curve"))
     low, high = (known(forecast["quantiles"][level]) for level in ("0.05", "0.95"))
     marks = [
-        Layer("line", times, curve, name="expected $\\psi$", look={"color": BLUE}),
+        Layer("line", times, curve, name="expected $\\psi$", look={"color": style.BLUE}),
         Layer("strokes", times[-1:], None, low, high, "5–95 % at the end",
-              look={"color": BAND, "linewidth": 4}),
+              look={"color": style.BAND, "linewidth": 4}),
     ]  # fmt: skip
     if np.isfinite(target := known(forecast.get("target"))):
-        look = {"color": VERMILION, "linestyle": ":"}
+        look = {"color": style.VERMILION, "linestyle": ":"}
         marks.append(Layer("level", y=target, name="target", look=look))
     psi = Side(f"relative fitness $\\psi$\n{BETTER}", log=True, grid=True)
-    panel = Panel(marks, Side(time_axis(forecast.get("time_unit"))), psi)
+    panel = Panel(marks, Side(style.time_axis(forecast.get("time_unit"))), psi)
     title = (
         f"Expected ψ falls from {number(curve[0])} to {number(curve[-1])} in {number(times[-1])} "
         f"units; 90 % of runs end between {number(low)} and {number(high)}"

@@ -25,13 +25,7 @@ from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.measures.summary import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas import binomial_quantile
-from asyncdp_sim.theory.predict.update_order import (
-    GapLaw,
-    StalenessLaw,
-    gap_law,
-    selection,
-    staleness_law,
-)
+from asyncdp_sim.theory.predict import update_order
 from asyncdp_sim.theory.prediction import Unknown, plain
 
 SHOWN = 100  # updates
@@ -173,15 +167,15 @@ def _survival(result: Result) -> Drawn:
     exponential law of the same mean. The band is pointwise: at each t, ``LEVEL`` of the counts
     Bin(number of gaps, exp(−rate·t)).
     """
-    law = result.theory(gap_law)
-    observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
+    law = result.theory(update_order.gap_law)
+    observed = gaps(result, law.n_gaps if isinstance(law, update_order.GapLaw) else None)
     if len(observed) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
     table: Columns = {"t": t, "survival": 1 - longer / len(observed)}
     text, marks = f"{len(observed):,} times", list[Layer]()
-    if isinstance(law, GapLaw):
+    if isinstance(law, update_order.GapLaw):
         table |= expected(law, t, len(observed))
         floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
         low = np.maximum(table["law_low"], floor)
@@ -233,7 +227,7 @@ def gaps(result: Result, first: int | None = None) -> Array:
     return to_units((tick - before)[kept])
 
 
-def expected(law: GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
+def expected(law: update_order.GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
     """Return the law's survival function on a grid, and its pointwise 99 % binomial band."""
     share = np.exp(-law.rate * t)
     tail = (1 - LEVEL) / 2
@@ -241,14 +235,14 @@ def expected(law: GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
     return {"law": share, "law_low": low, "law_high": high}
 
 
-def distance(observed: Array, law: GapLaw) -> float:
+def distance(observed: Array, law: update_order.GapLaw) -> float:
     """Return the largest distance between measured and expected distribution (Kolmogorov's D)."""
     below = -np.expm1(-law.rate * np.sort(observed))
     steps = np.arange(len(observed) + 1) / len(observed)
     return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
 
 
-def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
+def _verdict(observed: Array, law: update_order.GapLaw, result: Result) -> str:
     is_partial = law.n_gaps < result.updates  # of T, in one replicate; `observed` is of all
     which = f" (the first {law.n_gaps:,} of every replicate)" if is_partial else ""
     # Dvoretzky, Kiefer and Wolfowitz: P(D > limit) ≤ 2 exp(−2n limit²)
@@ -287,7 +281,7 @@ def _histogram(result: Result) -> Drawn:
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
-    law = result.theory(staleness_law)
+    law = result.theory(update_order.staleness_law)
     reach = max(_reach(law, int(stale.max())), LEAST)
     values = np.arange(reach + 1)
     share = np.bincount(stale, minlength=reach + 1) / len(stale)
@@ -304,7 +298,7 @@ def _histogram(result: Result) -> Drawn:
         # thin error bars have no mark of their own: a layer without points gives the key a stroke
         stroke = {"color": DARK_BLUE, "linestyle": "none", "marker": "|"}
         marks.append(Layer("line", name="95 % interval", look=stroke))
-    if isinstance(law, StalenessLaw):
+    if isinstance(law, update_order.StalenessLaw):
         table["law"] = law.chance(reach)
         sign: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.2}
         if not many:
@@ -316,7 +310,11 @@ def _histogram(result: Result) -> Drawn:
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
     side = Side("updates", limits=(0, top), manner="share", grid=True)
     title = title_staleness(table)
-    return table, Panel(marks, across, side, title), _said(stale, law) + _beyond(stale, last)
+    return (
+        table,
+        Panel(marks, across, side, title),
+        _staleness_in_words(stale, law) + _beyond(stale, last),
+    )
 
 
 def title_staleness(table: Columns) -> str:
@@ -355,7 +353,7 @@ def between_replicates(replicate: Ints, stale: Ints, reach: int) -> tuple[Array,
     return low, high
 
 
-def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
+def _reach(law: update_order.StalenessLaw | Unknown, largest: int) -> int:
     """Return the largest staleness to draw: all that was met, and all that is likely."""
     if isinstance(law, Unknown):
         return largest
@@ -363,7 +361,8 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     return max(largest, int(np.argmax(left < TAIL)))  # the first one; 0 if there is none
 
 
-def _said(stale: Ints, law: StalenessLaw | Unknown) -> str:
+def _staleness_in_words(stale: Ints, law: update_order.StalenessLaw | Unknown) -> str:
+    """Return the number of updates, their mean staleness, and the law, in words."""
     text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
         return f"{text}; no formula applies, since {law}"
@@ -407,7 +406,7 @@ def _shares(result: Result) -> Drawn:
         raise not_a_result(result.directory, "no updates")
     share, even, owners = count / total, np.full(n_owners, 1 / n_owners), np.arange(1, n_owners + 1)
     low, high = _band(total, even)
-    theory = result.theory(selection)
+    theory = result.theory(update_order.selection)
     law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else np.array(theory)
     law_low, law_high = _band(total, law)
     table: Columns = {

@@ -178,7 +178,7 @@ def by_folds(
         cv.forget()  # of many owners it would fill the memory
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
-    return _found(
+    return _forecast_of_owners(
         known, options, chosen, by_owner, factors, reads=reads, judged_on=judged_on, runs=RUNS
     )
 
@@ -311,8 +311,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     factors = _factors(known, options, 1)
-    tasks = _tasks(known, factors)
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
+    models = _models_by_budget(known, factors, range(1, RUNS + 1), **options.of_runs)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
     drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
     numbered = (rows for number, rows in enumerate(drawn or (), 1) if number in wanted)
@@ -323,12 +322,11 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
         fresh, fresh_design, _ = known_rows(
             scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH
         )
-        models = [each.models for each in learned]
-        judge = partial(_judged, known, options, (fresh, fresh_design), models)
-        number = known.participants.numbers[owner]
-        by_owner.append(judge(owner, streams.generator("decision", "owner", number)))
+        generator = streams.generator("decision", "owner", known.participants.numbers[owner])
+        judging = fresh, fresh_design
+        by_owner.append(_judged(known, options, judging, models, owner, generator))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
-    return _found(
+    return _forecast_of_owners(
         known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS
     )
 
@@ -356,9 +354,8 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     for number, drawn in enumerate(scenario.read_data.redraws(HALVES, *layout)):
         redrawn = population(known.asked, private=False, dataset=scenario.part(drawn))
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
-        tasks = _tasks(redrawn, factors)
-        _, learned = redrawn.quick_runs.learned(tasks, numbers, workers=options.workers)
-        models.append(np.stack([each.models for each in learned]))
+        of_redraw = _models_by_budget(redrawn, factors, numbers, workers=options.workers)
+        models.append(np.stack(of_redraw))
         redraw += [number] * FEW_RUNS
         advance(1)
     joint_models = np.concatenate(models, axis=1)
@@ -373,7 +370,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         sets=len(factors),
     )
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
-    found = _found(
+    found = _forecast_of_owners(
         known,
         options,
         [place],
@@ -406,15 +403,9 @@ def _joined(dataset: Dataset) -> Dataset:
         pairs = zip(getattr(dataset, name), getattr(dataset, f"held_out_{name}"), strict=True)
         return tuple(np.concatenate(pair) for pair in pairs)
 
-    return replace(
-        dataset,
-        features=both("features"),
-        targets=both("targets"),
-        rows=both("rows"),
-        held_out_features=(),
-        held_out_targets=(),
-        held_out_rows=(),
-    )
+    merged: dict[str, Any] = {name: both(name) for name in ("features", "targets", "rows")}
+    nothing_held_out: dict[str, Any] = {f"held_out_{name}": () for name in merged}
+    return replace(dataset, **merged, **nothing_held_out)
 
 
 # From public rows alone.
@@ -430,23 +421,21 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
     advance = counted(options.progress, "halves of the public rows", HALVES)
+    data = scenario.data.model_copy(update={"held_out": 0.0})
+    with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": data}))
     for number in range(HALVES):
         generator = streams.generator("forecast", "half", number)
         order = generator.permutation(usable)
         first, other = np.split(order, [(len(order) + 1) // 2])
         drawn = scenario.part(table.dataset(_substitutes(first, sizes, generator)))
-        plain = scenario.data.model_copy(update={"held_out": 0.0})
-        with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": plain}))
         on_half = _on(with_all_rows, drawn)
         records = np.array(drawn.records)
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
-        tasks = _tasks(on_half, factors)
-        _, learned = on_half.quick_runs.learned(tasks, numbers, workers=options.workers)
+        models = _models_by_budget(on_half, factors, numbers, workers=options.workers)
         judging = scenario.part(table.dataset([other[:MOST_JUDGING]] * len(sizes)))
         fresh, fresh_design, _ = _rows_of(scenario, judging, 0)
-        models = [each.models for each in learned]
         judge = partial(_judged, on_half, options, (fresh, fresh_design), models)
-        halves.append([judge(owner, generator) for owner in _some(records, generator)])
+        halves.append([judge(owner, generator) for owner in _owners_of_half(records, generator)])
         advance(1)
     means = [
         consortium_over_halves(
@@ -486,7 +475,7 @@ def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generat
     ]
 
 
-def _some(records: Ints, generator: np.random.Generator) -> list[int]:
+def _owners_of_half(records: Ints, generator: np.random.Generator) -> list[int]:
     """Return which owners are judged in a half: evenly spaced by size, from a random start."""
     order = np.lexsort((generator.random(len(records)), records))
     if len(order) <= JUDGED:
@@ -530,6 +519,14 @@ def _tasks(known: Population, factors: Sequence[float]) -> list[Any]:
     return [replace(task, record_every=every, fitted=False) for task in tasks]
 
 
+def _models_by_budget(
+    known: Population, factors: Sequence[float], numbers: Sequence[int], **how: Any
+) -> list[Array]:
+    """Return the joint models (J, p) of runs of these numbers, with each factor of the budgets."""
+    _, learned = known.quick_runs.learned(_tasks(known, factors), numbers, **how)
+    return [each.models for each in learned]
+
+
 def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:
     """Return ε of the median owner at each factor; nothing where no budget is finite."""
     budgets = np.asarray(known.problem.accountant.epsilon, dtype=float)
@@ -568,7 +565,7 @@ def _judged(
     )
 
 
-def _found(
+def _forecast_of_owners(
     known: Population,
     options: Asked,
     chosen: Sequence[int],

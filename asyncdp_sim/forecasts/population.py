@@ -168,10 +168,11 @@ class QuickRuns:
                     for task in quick
                 ]
                 return both[0][0], [learned for _, learned in both]
-            traces = self._of(numbers, options)
+            traces = self._networks_of(numbers, options)
             return traces, learn_all(quick, self.seed, numbers, traces, **options)
 
-    def _of(self, numbers: Sequence[int], how: Any) -> list[Trace]:
+    def _networks_of(self, numbers: Sequence[int], how: Any) -> list[Trace]:
+        """Return the networks of replicates, simulated once each."""
         new = [number for number in numbers if number not in self._traces]
         if len(new) > 0:
             made = simulate_all(self.network, self.seed, new, events=False, **how)

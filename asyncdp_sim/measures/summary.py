@@ -232,7 +232,7 @@ def _round_trips(trace: Trace) -> tuple[float, float]:
     return total_units(rows["end_tick"] - rows["request_tick"]), float(len(rows))
 
 
-def _ended(trace: Trace) -> float:
+def _number_ended(trace: Trace) -> float:
     """Return how many released answers had an end."""
     return float(trace.released.sum() - trace.ended(ExchangeOutcome.in_flight).sum())
 
@@ -265,8 +265,11 @@ _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
     "utilisation": lambda t, _: (float(to_units(busy_ticks(t))), _time(t)),
     "offered_load": lambda t, _: (float(to_units(t.on_air_ticks)), _time(t)),
     "delivered_load": lambda t, airtime: (len(t.updates) * airtime, _time(t)),
-    "collision_rate": lambda t, _: (float(t.ended(ExchangeOutcome.collided).sum()), _ended(t)),
-    "loss_rate": lambda t, _: (float(t.ended(ExchangeOutcome.lost).sum()), _ended(t)),
+    "collision_rate": lambda t, _: (
+        float(t.ended(ExchangeOutcome.collided).sum()),
+        _number_ended(t),
+    ),
+    "loss_rate": lambda t, _: (float(t.ended(ExchangeOutcome.lost).sum()), _number_ended(t)),
     "refusal_rate": lambda t, _: _refusals(t),
     "transmissions_per_answer": lambda t, _: _transmissions(t),
     "mean_waiting": lambda t, _: _waits(t),

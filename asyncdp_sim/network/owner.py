@@ -256,7 +256,7 @@ class Link:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port(self.policy.request_ticks, lambda: True, deferred)
         why = {Fate.kept: Detail.channel_busy, Fate.collided: Detail.collision}.get(fate)
-        if why is None and _lost(self.losses["request"]):
+        if why is None and _is_lost(self.losses["request"]):
             why = Detail.noise
         if why is not None:
             learner.request_lost(number, message, why)
@@ -418,7 +418,7 @@ class Link:
                 if owner.acknowledgement is not None:
                     wait = next(owner.acknowledgement)
                     yield learner.kernel.tick + wait, QUERY_ARRIVES
-                if not _lost(self.losses["acknowledgement"]):
+                if not _is_lost(self.losses["acknowledgement"]):
                     return
                 number, message = owner.number, exchange.message
                 learner.event(EventKind.acknowledgement_lost, number, message)
@@ -492,5 +492,6 @@ class SureLink(Link):
             learner.lock.release()
 
 
-def _lost(losses: Iterator[bool] | None) -> bool:
+def _is_lost(losses: Iterator[bool] | None) -> bool:
+    """Return whether the next message is lost."""
     return losses is not None and next(losses)

@@ -384,7 +384,7 @@ class Privacy(Spec):
             faults += _unsampled(self, self.sampling)
         if not self.budget.even:
             faults += _undivided(self)
-        return [*faults, *_whole(self), *_correlated(self), *_unfit(self, model)]
+        return [*faults, *_whole_owner_faults(self), *_correlated(self), *_unfit(self, model)]
 
     def prices(self, n_owners: int) -> tuple[float, ...]:
         """Return ε₀ of an answer per owner if the budget has it, else nothing."""
@@ -412,7 +412,7 @@ def _out_of_range(privacy: Privacy, n_owners: int) -> list[Fault]:
     return faults
 
 
-def _whole(privacy: Privacy) -> Iterator[Fault]:
+def _whole_owner_faults(privacy: Privacy) -> Iterator[Fault]:
     """Yield what is not known to hide a whole owner, or is known of owners alone."""
     bound, listener = privacy.bounded, privacy.listener
     kind = repr(getattr(bound, "kind", None))

@@ -115,7 +115,7 @@ def spacetime(result: Result) -> dict[str, Any]:
         return {"figure": None, "note": "nothing takes time"}
     happened, origin = None, "as the run kept them"
     if not result.has_events:
-        traced = _again(result)
+        traced = _first_events(result)
         if isinstance(traced, Unknown):
             return {"figure": None, "note": traced.reason}
         happened, origin = traced, "simulated again from the seed, as the run kept none"
@@ -125,7 +125,7 @@ def spacetime(result: Result) -> dict[str, Any]:
     return {"figure": drawn(picture, 1, LARGEST_PICTURE, "spacetime"), "note": note}
 
 
-def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
+def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
     """Return the first events of a result's first replicate, simulated again, or why not."""
     network = result.network
     if isinstance(network, Unknown):

@@ -28,6 +28,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.specification import Count, Finite, NonNegative
+from asyncdp_sim.core.words import shorten
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results.columns import (
     ANY,
@@ -306,7 +307,7 @@ def _damage(manifest: Any) -> str | None:
 def _cells_apart(manifest: Mapping[str, Any]) -> str | None:
     """Say where cells are not those of the scenario's grid; None where they are."""
     if manifest["cells"] != prod(map(len, manifest["scenario"]["sweep"].values())):
-        return _told("cells", manifest["cells"])
+        return _setting_in_words("cells", manifest["cells"])
     listed = {*manifest["fingerprints"], *manifest.get("failed", ())}
     if listed != {f"cell-{number:04d}" for number in range(manifest["cells"])}:
         return "fingerprints and failed are not of all cells"
@@ -317,8 +318,8 @@ def _replicates_apart(manifest: Mapping[str, Any]) -> str | None:
     """Say that replicates are not ascending; None where they are."""
     text, ends = manifest["replicates"], manifest.get("end_ticks")
     if ends is not None and len(ends) != len(text):
-        return _told("end_ticks", ends)
-    return None if text == sorted(set(text)) else _told("replicates", text)
+        return _setting_in_words("end_ticks", ends)
+    return None if text == sorted(set(text)) else _setting_in_words("replicates", text)
 
 
 def _in_words(location: tuple[str | int, ...], kind: str, manifest: Any) -> str:
@@ -335,12 +336,12 @@ def _in_words(location: tuple[str | int, ...], kind: str, manifest: Any) -> str:
             path, here = f"{path}[{part}]", here[part]
         else:
             break
-    return f"{path} is missing" if kind == "missing" else _told(path, here)
+    return f"{path} is missing" if kind == "missing" else _setting_in_words(path, here)
 
 
-def _told(path: str, value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _setting_in_words(path: str, value: Any) -> str:
+    """Return a setting, or a value without a path, in words of limited length."""
+    short = shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
     return f"{path} = {short}" if path else short
 
 

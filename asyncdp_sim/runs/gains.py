@@ -10,24 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from asyncdp_sim import decision
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import only_labels
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.decision import (
-    Consortium,
-    Gain,
-    JointModels,
-    Judging,
-    LinearModels,
-    OwnRows,
-    Verdict,
-    consortium,
-    judge_fresh,
-    scored_by,
-)
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.scenario import Scenario
@@ -67,18 +56,18 @@ class Gains:
         or fewer than two.
     """
 
-    owners: tuple[Gain, ...]
-    together: Consortium | None
+    owners: tuple[decision.Gain, ...]
+    together: decision.Consortium | None
     score: str
     runs: int
     judged_on: str
-    judging: Judging
+    judging: decision.Judging
     remaining: "Gains | None" = None
 
     @property
     def gaining(self) -> list[int]:
         """Places of the owners that gain; none where all do, or fewer than two."""
-        places = [i for i, gain in enumerate(self.owners) if gain.verdict is Verdict.GAINS]
+        places = [i for i, gain in enumerate(self.owners) if gain.verdict is decision.Verdict.GAINS]
         return places if 1 < len(places) < len(self.owners) else []
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
@@ -114,7 +103,7 @@ class Gains:
             result["remaining"] = self.remaining._of_all(self.remaining.together, IF_OTHERS_LEFT)
         return result
 
-    def _of_all(self, together: Consortium, assumes: str) -> dict[str, Any]:
+    def _of_all(self, together: decision.Consortium, assumes: str) -> dict[str, Any]:
         verdicts = [str(gain.verdict) for gain in self.owners]
         own = np.array([gain.own for gain in self.owners])
         return {
@@ -131,11 +120,11 @@ class Gains:
         }
 
 
-def judging_of(manifest: Mapping[str, Any]) -> Judging | None:
+def judging_of(manifest: Mapping[str, Any]) -> decision.Judging | None:
     """Return how the gains of a result were judged; None where they were not."""
     if "score" not in manifest:
         return None
-    return Judging(**manifest.get("judging", {}))  # absent of older versions
+    return decision.Judging(**manifest.get("judging", {}))  # absent of older versions
 
 
 def asked_for(scenario: Scenario) -> bool:
@@ -156,7 +145,7 @@ class EncodedRows(NamedTuple):
 
 
 def judge_gains(
-    scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
+    scenario: Scenario, dataset: Dataset, models: Array, judging: decision.Judging
 ) -> Gains | None:
     """Return what owners gain; None where no row is apart from training.
 
@@ -181,7 +170,7 @@ def judge_gains(
         fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
     most = MOST if fresh_by_owner is None else FRESH
     linear = linear_models(model, dataset.projection, chosen)
-    streams, gains = Streams(scenario.run.seed), list[Gain]()
+    streams, gains = Streams(scenario.run.seed), list[decision.Gain]()
     import_module("sklearn.ensemble")  # the limit below reaches libraries that are loaded
     with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
@@ -190,17 +179,17 @@ def judge_gains(
             judging_rows, judged_scores = _scored(
                 scenario, chosen, _judging_rows(dataset, owner, fresh), most
             )
-            joint = JointModels(own_scores, linear, margins=margins(model))
+            joint = decision.JointModels(own_scores, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
-            gain = judge_fresh(
+            gain = decision.judge_fresh(
                 rows, joint, judging_rows, judged_scores, model.sigma, generator, **asdict(judging)
             )
             # n_i of all records: the rows above are the first of those that have a target
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
         tuple(gains),
-        consortium(gains),
-        scored_by(len(model.labels)),
+        decision.consortium(gains),
+        decision.scored_by(len(model.labels)),
         len(chosen),
         "held-out rows" if scenario.data.held_out > 0 else "fresh rows",
         judging,
@@ -236,7 +225,7 @@ def _of_participants(
 
 def _scored(
     scenario: Scenario, models: Array, part: EncodedRows, most: int
-) -> tuple[OwnRows, Array]:
+) -> tuple[decision.OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
     rows, design, _ = known_rows(scenario, part, most)
     return rows, joint_scores(scenario.model, design, models)
@@ -244,7 +233,7 @@ def _scored(
 
 def known_rows(
     scenario: Scenario, part: EncodedRows, most: int = MOST
-) -> tuple[OwnRows, Array, Ints]:
+) -> tuple[decision.OwnRows, Array, Ints]:
     """Return the first rows that have a target, their design matrix, and their places in ``part``.
 
     The design is what models multiply: features confined as privacy asks, and a column of ones
@@ -254,7 +243,7 @@ def known_rows(
     if model.classifies:
         targets = only_labels(targets, model.labels)
     present = np.flatnonzero(~np.isnan(targets))[:most]
-    rows = OwnRows(
+    rows = decision.OwnRows(
         np.asarray(columns[present]),
         class_places(targets[present], model),
         len(model.labels),
@@ -296,7 +285,7 @@ def _to_last(model: Model, values: Array) -> Array:
 
 def linear_models(
     model: Model, projection: Projection | None, models: Array
-) -> LinearModels | None:
+) -> decision.LinearModels | None:
     """Return models (J, p) in encoded columns; None where a model is not linear.
 
     With features (x − shift) M and a last one of ones, θ = (w, c) predicts xᵀMw + c − shiftᵀMw.
@@ -314,4 +303,4 @@ def linear_models(
             theta = theta @ projection.matrix.T
         if projection is not None and projection.shift is not None:
             constant = constant - theta @ projection.shift
-    return LinearModels(theta, constant)
+    return decision.LinearModels(theta, constant)

@@ -20,17 +20,7 @@ from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.sentences.warnings import (
-    DeltaNotUsed,
-    EndedEarly,
-    EpsilonNotUsed,
-    ModelDiverged,
-    NeverOnline,
-    PrivateRecordsRead,
-    TargetMissed,
-    TargetReached,
-    TicksMeet,
-)
+from asyncdp_sim.sentences import warnings as notes
 from asyncdp_sim.trace import Ending, Trace
 
 
@@ -187,10 +177,10 @@ def notices(
         *guarantee.remarks,
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
-        *NeverOnline.from_scenario(scenario, traces),
-        *EndedEarly.of_runs(traces, scenario.run.updates),
+        *notes.NeverOnline.from_scenario(scenario, traces),
+        *notes.EndedEarly.of_runs(traces, scenario.run.updates),
         *_of_divergence(traces, learned),
-        *([PrivateRecordsRead()] if dataset.real else []),
+        *([notes.PrivateRecordsRead()] if dataset.real else []),
         *map(Noted.from_sentence, (*problem.notes, *dataset.notes)),
     )
 
@@ -198,11 +188,11 @@ def notices(
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
     privacy = scenario.privacy
-    yield from TicksMeet.from_scenario(scenario)
+    yield from notes.TicksMeet.from_scenario(scenario)
     if not privacy.hides and privacy.epsilon is not None:
-        yield EpsilonNotUsed()
+        yield notes.EpsilonNotUsed()
     if not privacy.needs_delta and privacy.delta is not None:
-        yield DeltaNotUsed(privacy.mechanism.kind)
+        yield notes.DeltaNotUsed(privacy.mechanism.kind)
     if scenario.model.classifies and scenario.data.uncentred is not None:
         text = "neither centres nor scales columns, so that classes are predicted worse; use pca"
         yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {text}")
@@ -213,13 +203,13 @@ def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:
     n_updates = [trace.n_updates for trace in traces if trace.ending is Ending.target]
     if len(n_updates) > 0:
         ends = Ends(min(n_updates), max(n_updates))
-        yield TargetReached(len(n_updates), len(traces), ends)
+        yield notes.TargetReached(len(n_updates), len(traces), ends)
     if len(n_updates) < len(traces):
-        yield TargetMissed(len(traces) - len(n_updates), len(traces))
+        yield notes.TargetMissed(len(traces) - len(n_updates), len(traces))
 
 
 def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice]:
     curve = learned.curve
     diverged = np.unique(curve["replicate"][~np.isfinite(curve["relative_fitness"])])
     if len(diverged) > 0:
-        yield ModelDiverged(len(diverged), len(traces))
+        yield notes.ModelDiverged(len(diverged), len(traces))

@@ -104,14 +104,14 @@ def beyond_rounding(
         # figures of its cells, so that any cell's other kernel may explain their differences.
         if made_here and (folder != Path() or len(kernels) == 0):
             return inf
-        return _apart(differs, largest_psi)
+        return _relative_distance(differs, largest_psi)
 
     apart = [apart_of(item) for item in differ]
     far = [item for item, by in zip(differ, apart, strict=True) if by > TOLERANCE]
     return far, max((by for by in apart if by <= TOLERANCE), default=0.0)
 
 
-def _apart(differs: Difference, largest_psi: Callable[[Path], float]) -> float:
+def _relative_distance(differs: Difference, largest_psi: Callable[[Path], float]) -> float:
     """Return a distance relative to the largest value; infinite where no kernel explains it."""
     file = Path(differs.file)
     # A digest has no distance: what it is of is compared itself, number by number.

@@ -494,7 +494,7 @@ def _objectives(
     everybody = model.objective(*rows.scored)
     notes: tuple[str, ...] = ()
     if rows.confined and model.quadratic:  # the optimum of others takes a search
-        notes = (_moved(model.objective(*rows.as_given), everybody),)
+        notes = (_note_on_optimum(model.objective(*rows.as_given), everybody),)
     complete = len(rows.scored[0]) == rows.owners
     objective = everybody if complete else model.objective(*rows.trained_on)
     judge = objective if everybody is objective else ScoredOnAll(objective, everybody)
@@ -538,7 +538,7 @@ def _without(
     )
 
 
-def _moved(before: Objective, objective: Objective) -> str:
+def _note_on_optimum(before: Objective, objective: Objective) -> str:
     """Say what the optimum of records in a bounded domain lacks on the records before."""
     lost = float(before.excess(objective.optimum)) / objective.least
     return FormattedMessage(

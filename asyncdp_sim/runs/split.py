@@ -172,7 +172,7 @@ def _go_on(
             with np.errstate(invalid="ignore"):
                 former, moved = moved, np.abs(psi - before)
             going = (counts[rows] == 0) & (waited < PATIENCE)
-            settled = going & _near(moved, former, tolerance)
+            settled = going & _has_nearly_converged(moved, former, tolerance)
             last[rows[settled]], counts[rows[settled]] = models[settled], count
             halved = moved < least / 2
             least = np.where(halved, moved, least)
@@ -182,7 +182,7 @@ def _go_on(
     return first, last, counts
 
 
-def _near(moved: Array, former: Array, tolerance: float) -> Bools:
+def _has_nearly_converged(moved: Array, former: Array, tolerance: float) -> Bools:
     """Return whether what is left is little, if moves go on shrinking as the last two did."""
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.where(moved < former, moved**2 / (former - moved), np.inf)

@@ -10,14 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.specification import (
-    CachedSpec,
-    Count,
-    Positive,
-    Spec,
-    Variant,
-    outsiders,
-)
+from asyncdp_sim.core.specification import CachedSpec, Count, Positive, Spec, Variant, outsiders
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.dataset import DataKind

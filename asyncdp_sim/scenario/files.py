@@ -13,14 +13,7 @@ from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
-from asyncdp_sim.scenario.paths import (
-    EITHER,
-    Raw,
-    keys,
-    listed,
-    set_path,
-    toml,
-)
+from asyncdp_sim.scenario.paths import EITHER, Raw, keys, listed, set_path, toml
 from asyncdp_sim.scenario.spec import Scenario
 
 SCHEMA_FILE = "asyncdp.schema.json"

@@ -201,7 +201,7 @@ def words(path: str, value: Any) -> str:
     if isinstance(setting, Mapping):
         return _table(path, setting)
     if isinstance(setting, Sequence) and not isinstance(setting, str):
-        return _each(symbol(path), setting)
+        return _values_by_owner(symbol(path), setting)
     return f"{symbol(path)} = {_plain(setting)}"
 
 
@@ -226,7 +226,7 @@ def _plain(value: Any) -> str:
     return str(value) if current is None else number(current)
 
 
-def _each(letter: str, given: Sequence[Any]) -> str:
+def _values_by_owner(letter: str, given: Sequence[Any]) -> str:
     """Return a value for each owner; where all but the first agree, those as one."""
     values = [as_float(value) for value in given]
     entries = [value for value in values if value is not None]

@@ -118,7 +118,7 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
         remaining="" if gains is None or gains.remaining is None else _remaining(gains.remaining),
         break_even="" if gains is None else _break_even_line(gains),
         errors="" if gains is None else errors(vars(gains), gains.score, gains.unit),
-        alike="" if gains is None or gains.alike is None else _alike(gains.alike),
+        alike="" if gains is None or gains.alike is None else _likeness(gains.alike),
         how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
         privacy=_privacy(found, 1.0 if gains is None else gains.factor),
         how_sure=_how_sure(found),
@@ -187,7 +187,7 @@ def _level(level: BreakEven) -> str:
     return f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
 
 
-def _alike(alike: Alike) -> str:
+def _likeness(alike: Alike) -> str:
     """Return whether owners are alike, in words."""
     if alike.rows_per_owner == 0:
         return "not known: no public row names its owner"

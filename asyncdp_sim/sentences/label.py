@@ -24,7 +24,7 @@ def reasons(manifest: Manifest) -> list[str]:
     state = is_private(manifest)
     if state is True:
         return []
-    causes = _after(UNSHOWN if state is None else BROKEN, manifest)
+    causes = _warnings_after(UNSHOWN if state is None else BROKEN, manifest)
     if state is False and not is_timed(manifest) and not any(UNTIMED in cause for cause in causes):
         causes += [f"{UNTIMED}{why}" for why in timing_reasons(manifest)]
     return causes if len(causes) > 0 else ["the manifest gives no reason"]
@@ -32,7 +32,7 @@ def reasons(manifest: Manifest) -> list[str]:
 
 def timing_reasons(manifest: Manifest) -> list[str]:
     """Return all reasons why its timing is not accounted."""
-    causes = _after(UNTIMED, manifest)
+    causes = _warnings_after(UNTIMED, manifest)
     return causes if causes or is_timed(manifest) else ["the manifest gives no reason"]
 
 
@@ -83,7 +83,9 @@ def is_private(manifest: Manifest) -> bool | None:
         return False
     if is_at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
-    if private is None and len(_after(UNSHOWN, manifest)) > 0:  # it rests on code from outside
+    if (
+        private is None and len(_warnings_after(UNSHOWN, manifest)) > 0
+    ):  # it rests on code from outside
         return None
     return private is True
 
@@ -213,7 +215,8 @@ def claimed_epsilon(manifest: Manifest) -> float:
     return max(epsilons(manifest))
 
 
-def _after(mark: str, manifest: Manifest) -> list[str]:
+def _warnings_after(mark: str, manifest: Manifest) -> list[str]:
+    """Return what follows a mark in each warning of a result that has it."""
     warnings = [str(warning) for warning in manifest.get("warnings", [])]
     return [warning.partition(mark)[2] for warning in warnings if mark in warning]
 

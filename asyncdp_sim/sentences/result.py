@@ -171,7 +171,7 @@ def notes(directory: Path) -> list[str]:
     """
     manifest = read_manifest(directory)
     text = manifest.get("mixed_versions", [])
-    return [*manifest["warnings"], *(_made(part) for part in text)]
+    return [*manifest["warnings"], *(_versions_of(part) for part in text)]
 
 
 def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
@@ -190,11 +190,11 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
     first = [text for text in manifest["warnings"] if text in limits]
-    first += [_made(part) for part in manifest.get("mixed_versions", [])]
+    first += [_versions_of(part) for part in manifest.get("mixed_versions", [])]
     return first, [text for text in manifest["warnings"] if text not in limits]
 
 
-def _made(part: Mapping[str, Any]) -> str:
+def _versions_of(part: Mapping[str, Any]) -> str:
     """Return in words which cells and traces were made by these versions."""
     which = ", ".join(f"{name} {version}" for name, version in (part["versions"] or {}).items())
     return f"mixed versions: {some_of(part['made'], 6)} by {which or 'unknown ones'}"

@@ -15,19 +15,7 @@ from asyncdp_sim.results.manifest import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.runs.replicates import LEARNING, blocks, executor
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps.batch import (
-    Cell,
-    Ended,
-    batches,
-    connected,
-    grid,
-    keep_traces,
-    kept_records,
-    known_traces,
-    learn,
-    networks,
-    simulate_some,
-)
+from asyncdp_sim.sweeps import batch
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.status import (
     Status,
@@ -98,12 +86,12 @@ def sweep(
     DataError
         If a data file cannot be read.
     """
-    cells = grid(scenario)
+    cells = batch.grid(scenario)
     text = placeless(scenario)  # reads every data file once, before anything is written
     into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     if address is None:
         present = into.entries() if into.begun else {}
-        for alike in networks([cell for cell in cells if cell.name not in present]):
+        for alike in batch.networks([cell for cell in cells if cell.name not in present]):
             require_room(max(alike, key=attrgetter("size")).scenario)
     with _at_work(workers, address) as (pool, count):
         if not into.begun:
@@ -118,7 +106,7 @@ def sweep(
             reported = _Cells(progress, len(cells), len(cells) - len(todo))
             inside = reported.parts if count == 1 and address is None else None
             on_input = 0
-            for ended in _ended(pool, count, into, todo, inside):
+            for ended in _cells_as_they_end(pool, count, into, todo, inside):
                 reported.another()
                 on_input += ended.on_input
             failed = errors(into)
@@ -189,30 +177,30 @@ def reproduce_all(
 @contextmanager
 def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]]:
     if address is not None:
-        with connected(address) as result:
+        with batch.connected(address) as result:
             yield result
         return
     try:
         with executor(workers) as pool:
             yield pool, workers
     finally:
-        for kept in (known_traces, kept_records):
+        for kept in (batch.known_traces, batch.kept_records):
             kept.cache_clear()
 
 
-def _ended(
+def _cells_as_they_end(
     pool: Executor,
     workers: int,
     into: Folder,
-    todo: Sequence[Cell],
+    todo: Sequence[batch.Cell],
     inside: Callable[[int], Progress | None] | None,
-) -> Iterator[Ended]:
+) -> Iterator[batch.Ended]:
     """Yield cells as they end, with some work in reserve, so that no worker waits."""
-    waiting: set[Future[list[Ended]]] = set()
+    waiting: set[Future[list[batch.Ended]]] = set()
     reserve = 1 if workers == 1 else 2 * workers
     for cells in _batches(pool, workers, into, todo):
         reported = () if inside is None else (inside(len(cells)),)  # stays in this process
-        waiting.add(pool.submit(learn, into, cells, *reported))
+        waiting.add(pool.submit(batch.learn, into, cells, *reported))
         if len(waiting) == reserve:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for item in done:
@@ -222,17 +210,17 @@ def _ended(
 
 
 def _batches(
-    pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]
-) -> Iterator[list[Cell]]:
+    pool: Executor, workers: int, into: Folder, todo: Sequence[batch.Cell]
+) -> Iterator[list[batch.Cell]]:
     """Yield what is learned together, after simulating what several cells have in common."""
     kept = into.entries("traces")
-    for alike in networks(todo):
+    for alike in batch.networks(todo):
         if len(alike) > 1 and alike[0].network not in kept:
             scenario = alike[0].scenario
             if scenario.run.learning != "live":
                 numbers = all_numbers(scenario)
                 parts = [numbers[part] for part in blocks(len(numbers), workers)]
-                work = partial(simulate_some, scenario.network, scenario.run.seed)
+                work = partial(batch.simulate_some, scenario.network, scenario.run.seed)
                 traces = [trace for part in pool.map(work, parts) for trace in part]
-                keep_traces(into, alike[0], traces, whole=True)
-        yield from batches(alike, workers)
+                batch.keep_traces(into, alike[0], traces, whole=True)
+        yield from batch.batches(alike, workers)

@@ -296,7 +296,7 @@ def notation_of(
         if parts.currency != "":
             currencies[parts.currency] += n
     cells = tails.total()
-    currency = _most(currencies) if len(texts) > 0 else None
+    currency = _most_frequent(currencies) if len(texts) > 0 else None
     stated = dict(declared or {})
     left = {tail: n for tail, n in tails.items() if tail not in stated and tail != ""}
     plus = 0 < left.get("+", 0) < cells or not left
@@ -318,7 +318,7 @@ def notation_of(
     words = Counter[str]()
     for tail, n in left.items():
         words[one_word(tail)] += n
-    word = _most(words)
+    word = _most_frequent(words)
     bare = tails[""] + (tails["+"] if plus else 0) + sum(tails[t] for t in (*powers, *flags))
     plain = unit == "" and (word == "" or bare > words[word])
     allowed = {""} if plain else {word} - {""}
@@ -386,6 +386,6 @@ def _flags(left: Mapping[str, int], cells: int, attached: Collection[str]) -> tu
     return tuple(sorted(flags)) if len(flags) > 0 and every and varies else ()
 
 
-def _most(counts: Counter[str]) -> str:
+def _most_frequent(counts: Counter[str]) -> str:
     """Return what is met most often, of equals the first by alphabet; empty for nothing."""
     return min(counts, key=lambda each: (-counts[each], each), default="")

@@ -17,18 +17,11 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.held_out import codes_of, ranks_of
 from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates import (
-    Ground,
-    PublicRows,
-    PublicTable,
-    StandIn,
-    publicly_known,
-    replaced,
-    require_targets,
-)
+from asyncdp_sim.data.tables import read
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     UnlikeOwners,
@@ -39,16 +32,6 @@ from asyncdp_sim.data.tables.encoded_columns import (
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.read import (
-    column_names,
-    found_form,
-    public_form,
-    public_last,
-    read_table,
-    require_one_header,
-    source_of,
-    with_public_rows,
-)
 from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
@@ -111,7 +94,7 @@ class TableData(TableRecipe):
     # The words of a missing cell.
     missing: Annotated[tuple[str, ...] | None, Strict(False)] = None
     # The source of substitutes for private rows, and whether they are in use.
-    stand_in: StandIn = PublicRows()
+    stand_in: surrogates.StandIn = surrogates.PublicRows()
     from_stand_in: bool = False
 
     def __hash__(self) -> int:
@@ -131,12 +114,12 @@ class TableData(TableRecipe):
         charset = None if self.charset is None else charset_of(self.charset)
         declared = (self.separator, self.decimal, charset)
         if len(self.sizes) > 0 and self.public_path is not None:
-            return found_form(self.public_path, None, *declared)
+            return read.found_form(self.public_path, None, *declared)
         public = self.public_records if self.public_path is None else 0
-        file_form = found_form(self.path, public, *declared, seed=self.public_seed)
+        file_form = read.found_form(self.path, public, *declared, seed=self.public_seed)
         if self.public_path is None or self.path.endswith(".parquet"):
             return file_form
-        return public_form(self.public_path, file_form, *declared)
+        return read.public_form(self.public_path, file_form, *declared)
 
     form = trait(_form)
     _split_key: ClassVar[str] = trait(
@@ -254,7 +237,7 @@ class TableData(TableRecipe):
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, self._split_key),
             request,
-            source_of(self.path),
+            read.source_of(self.path),
             raw.places,
             gathering,
             persons=None if self.person is None else codes_of(frame[self.person]),
@@ -292,20 +275,20 @@ class TableData(TableRecipe):
     @override
     def public_table(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
-    ) -> PublicTable | None:
+    ) -> surrogates.PublicTable | None:
         if self.public_records == 0 or self._row_split.by_target:
             return None
         ground = self._ground()
         asked = self._to_split(ground, BuildRequest(n_owners, records, streams))
-        knowledge, _ = publicly_known(self._row_split, ground, asked)
-        require_targets(knowledge)
-        return PublicTable(knowledge, ground.public, ground.projection)
+        knowledge, _ = surrogates.publicly_known(self._row_split, ground, asked)
+        surrogates.require_targets(knowledge)
+        return surrogates.PublicTable(knowledge, ground.public, ground.projection)
 
     @override
     def own_rows(self, streams: Streams) -> Dataset | None:
         if self.own_path is None:
             return None
-        columns = column_names(self.own_path, form=found_form(self.own_path, None))
+        columns = read.column_names(self.own_path, form=read.found_form(self.own_path, None))
         whose = [self.split_column] if self.split_column in columns else []
         update = {
             "path": self.own_path,
@@ -319,7 +302,7 @@ class TableData(TableRecipe):
             "from_stand_in": False,
         }
         data = self.model_copy(update=update)
-        count = len(read_table(self.own_path, form=data.form))
+        count = len(read.read_table(self.own_path, form=data.form))
         return data.build(1, (count,), streams)
 
     @override
@@ -336,32 +319,32 @@ class TableData(TableRecipe):
     def _column(self, name: str) -> Sequence[object]:
         key = self._split_key
         form = self.form
-        require_column(name, column_names(self.path, form=form), key)
-        frame = read_table(self.path, wanted=name.__eq__, form=form, owner=name)
-        rows = public_last(len(frame), self.public_records, self.public_seed)
+        require_column(name, read.column_names(self.path, form=form), key)
+        frame = read.read_table(self.path, wanted=name.__eq__, form=form, owner=name)
+        rows = read.public_last(len(frame), self.public_records, self.public_seed)
         return raw_values(frame.iloc[rows], name, key)
 
     def _raw_table(self) -> RawTable:
         """Read the table, or its public rows alone where nobody has the whole of it."""
         form = self.form
         if len(self.sizes) > 0 and self.public_path is not None:
-            public = read_table(self.public_path, form=form, owner=self.split_column)
+            public = read.read_table(self.public_path, form=form, owner=self.split_column)
             public = public.tail(self.public_records).reset_index(drop=True)
             return RawTable(public, FileRows.from_frame(self.public_path, public), form)
         apart = {self.target, self.split_column, self.person, self.order}
         spare = {*self._dropped, self.split_column, self.person} - {self.target}
-        frame, places = with_public_rows(
+        frame, places = read.with_public_rows(
             self.path, self.public_path, self.public_records, form, spare,
             owner=self.split_column,
             unused=self._dropped - apart,
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
-        require_one_header(self.path, frame, self.public_records, form, self.public_seed)
+        read.require_one_header(self.path, frame, self.public_records, form, self.public_seed)
         self._require_columns(frame, self._split_key)
         return RawTable(frame, places, form)
 
-    def _ground(self) -> Ground:
+    def _ground(self) -> surrogates.Ground:
         """Return the public data that substitute rows are drawn from."""
         raw, gathering = self._raw_table(), Gathering()
         frame = raw.frame
@@ -381,12 +364,12 @@ class TableData(TableRecipe):
             frame, first = pd.DataFrame({column: [*whose, *public_whose]}), len(whose)
         apart = self.public_path is not None
         at_the_end = not apart and self.public_seed is None
-        return Ground(frame, first, public, projection, apart, at_the_end)
+        return surrogates.Ground(frame, first, public, projection, apart, at_the_end)
 
-    def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
+    def _stood_in(self, ground: surrogates.Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = replaced(self.stand_in, self._row_split, ground, asked, request.streams)
+        table = surrogates.replaced(self.stand_in, self._row_split, ground, asked, request.streams)
         return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,
@@ -394,7 +377,7 @@ class TableData(TableRecipe):
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
 
-    def _to_split(self, ground: Ground, request: BuildRequest) -> TableToSplit:
+    def _to_split(self, ground: surrogates.Ground, request: BuildRequest) -> TableToSplit:
         """Return the table to be split; nothing is known of its targets."""
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)

@@ -105,7 +105,9 @@ def winner(plays: Sequence[Play], most: int, progress: Progress | None = None) -
     progress : Progress, optional
         Told how many runs are done, of all heats together.
     """
-    advance = counted(progress, f"comparing {len(plays)} choices: runs", _runs(len(plays), most))
+    advance = counted(
+        progress, f"comparing {len(plays)} choices: runs", _runs_of_all_heats(len(plays), most)
+    )
     left, out = list(range(len(plays))), list[int]()
     seen = [np.zeros(0) for _ in plays]
     runs = min(FIRST, most)
@@ -118,21 +120,21 @@ def winner(plays: Sequence[Play], most: int, progress: Progress | None = None) -
         left.sort(key=lambda place: float(seen[place].mean()))
         if runs >= most or len(left) == 1:
             return left + out
-        half = _kept(len(left))
+        half = _number_kept(len(left))
         left, out = left[:half], left[half:] + out
         runs = min(2 * runs, most)
 
 
-def _kept(left: int) -> int:
+def _number_kept(left: int) -> int:
     """Return how many of the choices in a heat are in the next."""
     return max(min(LEFT, left), left // 2)
 
 
-def _runs(left: int, most: int) -> int:
+def _runs_of_all_heats(left: int, most: int) -> int:
     """Return how many runs all heats of so many choices take together."""
     runs, total = min(FIRST, most), left * min(FIRST, most)
     while runs < most and left > 1:
-        left, before = _kept(left), runs
+        left, before = _number_kept(left), runs
         runs = min(2 * runs, most)
         total += left * (runs - before)
     return total

@@ -25,12 +25,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import (
-    AlgorithmSpec,
-    Initial,
-    LocalCount,
-    Schedule,
-)
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Initial, LocalCount, Schedule
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

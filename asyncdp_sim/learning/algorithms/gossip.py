@@ -19,12 +19,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import (
-    AlgorithmSpec,
-    GossipKind,
-    Initial,
-    Selection,
-)
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind, Initial, Selection
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

@@ -24,17 +24,9 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.learning.algorithms import obfuscation
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Initial
-from asyncdp_sim.learning.algorithms.obfuscation import (
-    RESOLUTION,
-    averaged,
-    draw_additive,
-    draw_masks,
-    draw_weights,
-    gridded,
-    secure_consensus,
-)
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
@@ -263,8 +255,10 @@ class PolarSteps(Algorithm):
         iteration.agreed.add(server)
         finite = np.isfinite(iteration.stepped[:, group]).all(axis=(1, 2))
         average = np.full_like(state.central, np.nan)
-        points = gridded(np.nan_to_num(iteration.stepped[finite]), self.theta_max)
-        average[finite] = averaged(points, server, near) / RESOLUTION * self.theta_max
+        points = obfuscation.gridded(np.nan_to_num(iteration.stepped[finite]), self.theta_max)
+        average[finite] = (
+            obfuscation.averaged(points, server, near) / obfuscation.RESOLUTION * self.theta_max
+        )
         state.servers[:, server] = iteration.models[:, server] = average
 
     def step_size(self, k: int) -> float | Array:
@@ -310,7 +304,7 @@ class PolarSteps(Algorithm):
         takes part in all of them.
         """
         reach, p = self.reached.shape[1], self.n_features
-        weights = draw_weights(
+        weights = obfuscation.draw_weights(
             state.clients,
             self.window,
             reach,
@@ -319,7 +313,7 @@ class PolarSteps(Algorithm):
             n_features=p if self.per_coordinate else None,
             every_step=self.every_step,
         )
-        added = draw_additive(state.clients, self.window, reach, p, self.additive)
+        added = obfuscation.draw_additive(state.clients, self.window, reach, p, self.additive)
         shape = (len(state.central), len(self.reached), self.window, reach)
         state.weights = weights.reshape(*shape, p if self.per_coordinate else 1)
         state.added = added.reshape(*shape, p)
@@ -330,11 +324,11 @@ class PolarSteps(Algorithm):
 
         Models that have overflowed are not on the consensus's grid, and have no mean either.
         """
-        masks = draw_masks(state.masks, self.n_servers, self.n_features)
+        masks = obfuscation.draw_masks(state.masks, self.n_servers, self.n_features)
         finite = np.isfinite(state.servers).all(axis=(1, 2))
         mean = np.full_like(state.central, np.nan)
         models = state.servers[finite]
-        mean[finite] = secure_consensus(models, self.theta_max, masks[finite]).mean
+        mean[finite] = obfuscation.secure_consensus(models, self.theta_max, masks[finite]).mean
         return mean
 
 

@@ -80,7 +80,9 @@ class SoftmaxLoss(Loss):
     @override
     def value(self, z: Array, y: Array) -> Array:
         """Return −ln p_y = ln Σ e^{z_c − z_y}, shape (…, n), accurately where it is small."""
-        away = _whole(z) - np.take_along_axis(_whole(z), _places(z, y), axis=-1)
+        away = _scores_of_all_classes(z) - np.take_along_axis(
+            _scores_of_all_classes(z), _places(z, y), axis=-1
+        )
         return np.asarray(np.abs(np.sign(y)) * np.logaddexp.reduce(away, axis=-1))
 
     @override
@@ -103,7 +105,7 @@ class SoftmaxLoss(Loss):
 
     def right(self, z: Array, y: Array) -> Array:
         """Return 1 where y has the largest score, 1/m where m classes share it, else 0, (…, n)."""
-        all_scores = _whole(z)
+        all_scores = _scores_of_all_classes(z)
         best = all_scores == all_scores.max(axis=-1, keepdims=True)
         own = np.take_along_axis(best, _places(z, y), axis=-1)[..., 0]
         return np.asarray(own / np.maximum(1, best.sum(axis=-1)))
@@ -115,25 +117,25 @@ class SoftmaxLoss(Loss):
         As Σ p_c d_c = 0, that is ln(1 + Σ p_c (e^{d_c} − 1 − d_c)), a sum of terms ≥ 0. Where a
         step is large, the difference itself is computed.
         """
-        p, t = probabilities(z), _whole(step)
+        p, t = probabilities(z), _scores_of_all_classes(step)
         mean = (p * t).sum(axis=-1)
         away = t - mean[..., None]
         distance = np.log1p((p * _beyond_linear(np.minimum(away, _FAR))).sum(axis=-1))
         far = away.max(axis=-1) > _FAR
         both = (z + step, np.broadcast_to(z, step.shape))
-        ends = [np.logaddexp.reduce(_whole(end[far]), axis=-1) for end in both]
+        ends = [np.logaddexp.reduce(_scores_of_all_classes(end[far]), axis=-1) for end in both]
         distance[far] = ends[0] - ends[1] - mean[far]
         return np.asarray(np.abs(np.sign(y)) * np.maximum(distance, 0))
 
 
 def probabilities(z: Array) -> Array:
     """Return p, shape (…, K), of scores (…, K − 1)."""
-    all_scores = _whole(z)
+    all_scores = _scores_of_all_classes(z)
     exponentials = np.exp(all_scores - all_scores.max(axis=-1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
 
 
-def _whole(z: Array) -> Array:
+def _scores_of_all_classes(z: Array) -> Array:
     """Return scores of all classes."""
     return np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
 

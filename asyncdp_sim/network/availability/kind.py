@@ -348,7 +348,7 @@ class Outages(AvailabilityKind):
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for number, group in zip(self._numbers, self.groups, strict=True):
-            change = partial(_together, [owners[member - 1] for member in group], learner)
+            change = partial(_set_all_online, [owners[member - 1] for member in group], learner)
             own = streams.within("group", number)
             learner.kernel.start(alternate(learner.kernel, own, self.gap, self.length, change))
 
@@ -379,7 +379,8 @@ class Outages(AvailabilityKind):
         return [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
 
 
-def _together(owners: Sequence[Owner], learner: Learner, online: bool) -> None:
+def _set_all_online(owners: Sequence[Owner], learner: Learner, online: bool) -> None:
+    """Let all these owners go online, or offline."""
     for owner in owners:
         owner.set_online(online, learner)
 

@@ -165,7 +165,7 @@ class SampledGaussianPair(Pair):
         m, q = self.mu / 2, self.probability
         losses: Array = step * np.arange(count + 1.0)
         x = self.at(losses)
-        without, moved, other = _between(x), _between(x - m), _between(x + m)
+        without, moved, other = _log_masses(x), _log_masses(x - m), _log_masses(x + m)
         first, off = _mixed(without, moved, q)
         second, off_second = _mixed(without, other, q)
         off = np.maximum(off, off_second) + 8 * UNIT * m * x[1:]  # the second for ends of cells
@@ -187,7 +187,7 @@ def sampled_gaussian(probability: float) -> Callable[[float], SampledGaussianPai
     return partial(SampledGaussianPair, probability=probability)
 
 
-def _between(ends: Array) -> tuple[Array, Array]:
+def _log_masses(ends: Array) -> tuple[Array, Array]:
     """Return an upper bound on ln P(a standard normal draw is in each cell), and its error.
 
     Each cell is a difference of the smaller of the two tails, whose logarithm SciPy computes to 4

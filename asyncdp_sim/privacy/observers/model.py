@@ -27,11 +27,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.mechanisms import (
-    AnswerNoise,
-    LearnerNoise,
-    RecordSensitivity,
-)
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, LearnerNoise, RecordSensitivity
 from asyncdp_sim.privacy.observers.kind import (
     Learned,
     Listener,
@@ -155,7 +151,7 @@ class Descent:
             in_rounds(trace, self.weights, _multiplier(accountant)) for trace in traces
         ]
         squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in rounds_of_each]
-        return _told(accountant, traces, np.stack(squared))
+        return _learned_by_composition(accountant, traces, np.stack(squared))
 
 
 def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
@@ -267,7 +263,9 @@ class ModelObserver(ObserverKind):
         """
         noise = _multiplier(accountant)
         rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
-        return _told(accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each]))
+        return _learned_by_composition(
+            accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each])
+        )
 
 
 class TrustedLearner(ModelObserver):
@@ -374,6 +372,9 @@ def _all(rounds: Rounds) -> Array:
     return np.asarray((rounds.present / rounds.noise[:, None]).sum(axis=0))
 
 
-def _told(accountant: Accountant, traces: Sequence[Trace], squared: Array) -> Learned:
+def _learned_by_composition(
+    accountant: Accountant, traces: Sequence[Trace], squared: Array
+) -> Learned:
+    """Return what is learned, at most what all answers together cost."""
     spent = accountant.spent(np.stack([trace.released for trace in traces]))
     return Learned(np.minimum(gaussian_epsilons(squared, accountant.delta), spent), squared / 2)

@@ -68,7 +68,7 @@ def losses(facts: Facts) -> Iterator[Prediction]:
     names = ("loss_rate", "transmissions_per_answer")
     formula = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
     reason = facts.unknown or _entangled(facts)
-    return each_of(names, Unknown(reason) if reason else _lost(facts), formula)
+    return each_of(names, Unknown(reason) if reason else _loss_and_transmissions(facts), formula)
 
 
 def _entangled(facts: Facts) -> str:
@@ -94,7 +94,7 @@ def _entangled(facts: Facts) -> str:
     return ""
 
 
-def _lost(facts: Facts) -> tuple[float, float]:
+def _loss_and_transmissions(facts: Facts) -> tuple[float, float]:
     """Return the share of answers lost and the mean number of transmissions of one."""
     channel = facts.network.channel
     loss, attempts = channel.packet_loss(), 1 + channel.retransmissions

@@ -12,14 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.protocols import (
-    Broadcast,
-    Dispatch,
-    Push,
-    Request,
-    Rounds,
-    Servers,
-)
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, Rounds, Servers
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas import exchanges

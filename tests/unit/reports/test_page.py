@@ -19,7 +19,7 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.answer import owners as owners_of
-from asyncdp_sim.reports.page import _again, account
+from asyncdp_sim.reports.page import _first_events, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.sentences.forecast import as_json, decide
 from asyncdp_sim.sentences.label import label
@@ -236,7 +236,7 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
 
 def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
-    again = _again(Result.read(result))
+    again = _first_events(Result.read(result))
     assert isinstance(again, np.ndarray)
     assert np.array_equal(again, spacetime.events_of(Result.read(kept), 1))
 
