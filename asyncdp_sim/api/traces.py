@@ -14,7 +14,8 @@ from typing_extensions import override
 from asyncdp_sim import results as opened
 from asyncdp_sim import trace
 from asyncdp_sim.api import Named
-from asyncdp_sim.api.results import ForecastPlots, TracePlots, from_columns, summary_frame
+from asyncdp_sim.api.pictures import ForecastPlots, TracePlots
+from asyncdp_sim.api.results import from_columns, summary_frame
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures.summary import summarise

@@ -1,4 +1,4 @@
-"""Attack on a scenario"s mechanism by single answers, and on a table of answers of any mechanism.
+"""Attack on a scenario's mechanism by single answers, and on a table of answers of any mechanism.
 
 Noise may be far below the answers. Numbers are centred in their own type, where the difference of
 two is exact, before they become floats of 53 bits.
@@ -194,12 +194,12 @@ def audit_answer(
 ) -> Check:  # fmt: skip
     """Attack one answer of the owner that pays the most for one.
 
-    Over samples the record is in an answer or is not, nobody else's gradient being any; see
-    :mod:`~asyncdp_sim.audits.per_answer`. Else two gradients differ by all that one record can move
-    them, 2Ξ/n_i in the norm that the
-    scenario's bound is stated in: along one coordinate, and along all of them alike; and by what a
-    made-up record does move them. Each is hidden ``runs`` times by the scenario's own mechanism,
-    and scored by its exact log-likelihood ratio. n_i is counted in the owner's records.
+    Two gradients differ by all that one record can move an answer, 2Ξ/n_i in the norm of the
+    scenario's bound: along one coordinate, and along all of them alike. Two more differ by what a
+    made-up record moves the owner's answer. Each is hidden ``runs`` times by the scenario's own
+    mechanism, and each answer is scored by its exact log-likelihood ratio. n_i is counted in the
+    owner's records. Over Poisson samples the record is in an answer or is not, and every other
+    gradient is 0: see :func:`sampled_scores`.
 
     Parameters
     ----------

@@ -106,13 +106,14 @@ class LateGroup(TyperGroup):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             module = import_module(f"{__name__}.{COMMANDS[name].module}")
             function = getattr(module, f"{name.replace('-', '_')}_command")
-            stated = _with_options(function, COMMANDS[name].options)
+            texts = _texts_of(function, COMMANDS[name].options)
+            _annotate(function, texts)
             text = _examples(*COMMANDS[name].examples)
             alone.command(name, cls=PlainCommand, epilog=text, context_settings=_HELP)(function)
             made: Any = typer.main.get_command(alone)
             for param in made.params:
                 if param.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
-                    param.help = stated[param.name]
+                    param.help = texts[param.name].help
             self.commands[name] = made
         return self.commands.get(name)
 
@@ -134,21 +135,37 @@ class LateGroup(TyperGroup):
                 formatter.write_dl([(f"{name:<12}", COMMANDS[name].does) for name in names])
 
 
-def _with_options(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Say of a function's parameters which options or arguments they are; return their help."""
-    stated = {}
+class ParameterText(NamedTuple):
+    """The entry of a parameter in ``commands.toml``: its words, its reader if any, its help.
+
+    The words are flags of an option, as ``--out``, and the name of its value, as ``DIR``; for an
+    argument the name alone. Without words it is neither.
+    """
+
+    words: str = ""
+    reader: str = ""
+    help: str = ""
+
+
+def _texts_of(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, ParameterText]:
+    """Return the texts of a function's parameters: a command's own, or those of all commands."""
+    options = _TABLES["options"] | dict(own)
+    return {name: ParameterText(*options.get(name, ())) for name in get_type_hints(function)}
+
+
+def _annotate(function: Any, texts: Mapping[str, ParameterText]) -> None:
+    """Write into a function's annotations which parameters are options, and which arguments."""
     for name, kind in get_type_hints(function).items():  # as it was written, each time
-        words, reader, stated[name] = own.get(name) or _TABLES["options"].get(name, ("", "", ""))
+        words, reader, text = texts[name]
         listed: Any = Any if reader else list[str] if kind == Sequence[str] else kind
         flags = [word for word in words.split() if word.startswith("-")]
         values = [word for word in words.split() if not word.startswith("-")]
-        settings: Any = {"metavar": values[0] if values else None, "help": stated[name]}
+        settings: Any = {"metavar": values[0] if values else None, "help": text}
         if len(flags) > 0:
             settings["parser"] = getattr(terminal, reader) if reader else None
             function.__annotations__[name] = Annotated[listed, typer.Option(*flags, **settings)]
         elif words != "":
             function.__annotations__[name] = Annotated[listed, typer.Argument(**settings)]
-    return stated
 
 
 app = typer.Typer(
@@ -188,7 +205,7 @@ def _options(
         raise USAGE_ERROR("given no command; allowed is one of those above")
 
 
-_with_options(_options, _TABLES["all"])
+_annotate(_options, _texts_of(_options, _TABLES["all"]))
 app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help"))(
     _options
 )
@@ -197,7 +214,8 @@ app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncd
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted by
+    Ctrl-C (143 by SIGTERM, 129 by SIGHUP), 141 the reader of the output has closed it.
     """
     ready_streams()
     with heard() as interruption:
@@ -220,18 +238,7 @@ def _ended() -> int | None:
     except InputError as error:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
-        option = getattr(error, "option_name", "")
-        message = str(error.format_message()).removeprefix("Invalid value: ")
-        message = message.replace("Value error, ", "")  # pydantic's
-        unknown = message.startswith("No such option") and _takes_settings(error.ctx)
-        field = _as_setting(option) if unknown else ""
-        if field:  # the field is meant, and no option that is spelled like it
-            message = message.partition(" (Possible")[0]
-        if message.startswith("Got unexpected extra") and _takes_settings(error.ctx):
-            field = "; a value with spaces needs quotes: --set 'PATH=VALUE'"
-        command = None if error.ctx is None else error.ctx.info_name
-        text = instead_of_option(command, option) or f"{message}{field}"
-        return _said([" ".join(f"asyncdp: {text}".split())], 2)
+        return _said([_usage_text(error)], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
     except InvariantError as error:
@@ -250,6 +257,26 @@ def _ended() -> int | None:
         keeps = command in ("run", "sweep")  # others have nothing to continue from
         return _said([f"asyncdp: {machine if keeps else machine.brief}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
+
+
+def _usage_text(error: Any) -> str:
+    """Return in a line what is wrong with the words of a command, and how it is meant.
+
+    The parser's own text, without its marks; or, for an option that is gone, what to type instead.
+    An unknown option may be a field of the scenario, and a further word a setting without quotes.
+    """
+    option = getattr(error, "option_name", "")
+    command = None if error.ctx is None else error.ctx.info_name
+    text = str(error.format_message()).removeprefix("Invalid value: ")
+    text = text.replace("Value error, ", "")  # pydantic's
+    if _takes_settings(error.ctx):
+        if text.startswith("No such option"):
+            field = _as_setting(option)
+            if field != "":  # the field is meant, and no option that is spelled like it
+                text = text.partition(" (Possible")[0] + field
+        elif text.startswith("Got unexpected extra"):
+            text += "; a value with spaces needs quotes: --set 'PATH=VALUE'"
+    return " ".join(f"asyncdp: {instead_of_option(command, option) or text}".split())
 
 
 def _takes_settings(context: Any) -> bool:

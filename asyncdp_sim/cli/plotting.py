@@ -31,7 +31,7 @@ def _kept(place: Path) -> str:
     return f"only figures are missing: {place} is unchanged, with the figures drawn so far"
 
 
-def decide(place: Path) -> None:
+def print_fit(place: Path) -> None:
     """Print how well the joint model fits beside own models, where a sweep shows it."""
     from asyncdp_sim.figures.draw import decided_by
 
@@ -44,13 +44,13 @@ def draw(
     width: float | None = None,
     sheet: Path | None = None,
     *,
-    decided: bool = False,
+    fit_printed: bool = False,
 ) -> None:
-    """Draw a result, a sweep or a forecast; print its decision, if not yet printed, and paths."""
+    """Draw a result, a sweep or a forecast; print its fit, if not yet printed, and paths."""
     from asyncdp_sim.figures.draw import draw_named
 
     drawing = draw_named(place, file_format, width, sheet)
-    if not decided:
+    if not fit_printed:
         show([f"fit: {text}" for text in drawing.decisions])
     typer.echo("\n".join(map(str, drawing.pictures)))
     for text in drawing.notes:

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
-from asyncdp_sim.cli.plotting import decide, draw
+from asyncdp_sim.cli.plotting import draw, print_fit
 from asyncdp_sim.cli.terminal import (
     NOTHING_KEPT,
     as_judging,
@@ -146,10 +146,10 @@ def sweep_command(
             )
         if result.done > 0:
             if plotting:
-                decide(place)
+                print_fit(place)
             show_result(place, text, done=not ran, details=details)
             if plotting:
-                draw(place, decided=True)
+                draw(place, fit_printed=True)
     if result.done > 0:
         further = [] if plotting else [("to draw it", ["plot", place])]
         next_steps(*further, *of_a_result(place))

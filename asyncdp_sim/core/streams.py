@@ -2,7 +2,15 @@
 
 A component asks for its generator by a name such as ``("replicate", 3, "owner", 17, "clock")``.
 The name, not the order of asking, decides the numbers: adding owners leaves the clocks of the
-others unchanged, and replicate 7 is the same alone or among 100.
+others unchanged, and replicate 7 is the same alone or among 100. With seed 1 the clock of owner 17
+draws the same intervals whether its generator is asked for first or last, by one name or in parts:
+
+>>> clock = Streams(1).generator("replicate", 3, "owner", 17, "clock")
+>>> clock.standard_exponential(3).round(3).tolist()
+[1.31, 0.939, 0.704]
+>>> clock = Streams(1).within("replicate", 3).generator("owner", 17, "clock")
+>>> clock.standard_exponential(3).round(3).tolist()
+[1.31, 0.939, 0.704]
 """
 
 import json

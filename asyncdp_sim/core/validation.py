@@ -3,6 +3,12 @@
 Names of the validation library never show. Below, ``spec`` is a model class or an annotation,
 ``raw`` the table as the user gave it (None for one of any kind), ``item`` one entry of pydantic's
 ``errors()``, and ``path`` or ``key`` the keys that lead to a value.
+
+Of ``epsilon = -1`` in the table ``[privacy]`` pydantic's entry says ``loc: ("privacy", "epsilon",
+"<number>")``, where the last part is our tag of a union, ``type: "greater_than"``, ``input: -1``
+and ``ctx: {"gt": 0.0}``. The fault has the key ``privacy.epsilon``, and is printed as
+
+    privacy.epsilon: given -1; allowed is a number > 0
 """
 
 import difflib

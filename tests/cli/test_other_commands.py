@@ -178,6 +178,7 @@ def test_what_is_imported_before_anything_is_done(here):
         assert loaded(STARTED.format(words), here) & {"asyncdp_sim.scenario", "numpy"} == set()
     checked = loaded(STARTED.format("check small.toml"), here)
     assert checked & (HEAVY | OF_OTHER_COMMANDS) == set()
+    assert sum(name.partition(".")[0] == "asyncdp_sim" for name in checked) <= 175
     assert loaded("from asyncdp_sim import runs, sweeps, scenario", here) & HEAVY == set()
 
 

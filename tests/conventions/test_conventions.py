@@ -75,7 +75,7 @@ def test_a_small_run_imports_few_modules_of_ours(tmp_path):
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert int(done.stdout.split()[-1]) <= 260
+    assert int(done.stdout.split()[-1]) <= 170
 
 
 def test_no_figure_waits_for_slow_imports():

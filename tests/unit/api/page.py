@@ -26,7 +26,7 @@ objects. In a script, call functions with `workers` below `if __name__ == "__mai
 
 def page() -> str:
     """Return the page as Markdown."""
-    from asyncdp_sim.api import results as plots
+    from asyncdp_sim.api import pictures
 
     named: dict[str, Any] = {name: getattr(asyncdp_sim, name) for name in asyncdp_sim.__all__}
     parts: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def page() -> str:
             for name, each in named.items()
             if inspect.isclass(each) and not issubclass(each, Exception)
         },
-        "Pictures": {name: getattr(plots, name) for name in _MEMBERS},
+        "Pictures": {name: getattr(pictures, name) for name in _MEMBERS},
         "Errors": {
             name: each
             for name, each in named.items()

@@ -16,7 +16,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import asyncdp_sim as ad
-from asyncdp_sim.api import results as plots
+from asyncdp_sim.api import pictures
 from asyncdp_sim.cli.terminal import load_scenario
 from asyncdp_sim.figures import style
 from asyncdp_sim.results.columns import flat
@@ -121,7 +121,7 @@ def test_every_argument_and_what_is_given_back_is_typed():
 
 def pictured() -> list[type]:
     """Return the classes of what ``.plot`` gives, each of which the page has too."""
-    found = [each for name, each in vars(plots).items() if name.endswith("Plots")]
+    found = [each for name, each in vars(pictures).items() if name.endswith("Plots")]
     written = page()
     assert all(f"### `{each.__name__}`" in written for each in found)
     return found

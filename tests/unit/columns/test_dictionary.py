@@ -335,17 +335,19 @@ def test_what_is_no_plain_number_is_read_too():
 
 
 @pytest.mark.long
-def test_a_run_is_written_without_pandas(tmp_path):
+def test_a_run_and_its_page_are_written_without_pandas(tmp_path):
     """It takes half a second and 50 MiB, in every process."""
     (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
     code = (
         "import sys; from asyncdp_sim.cli import app\n"
         "app(['run', 's.toml', '--out', 'result'], standalone_mode=False)\n"
+        "app(['report', 'result', '--out', 'page.html'], standalone_mode=False)\n"
         "sys.exit('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "result" / "curve.parquet").exists()
+    assert (tmp_path / "page.html").exists()
 
 
 # Events are written a row group at a time, and the file is that of all of them at once.

@@ -1,5 +1,6 @@
 """Streams by name, and whose numbers come from which."""
 
+import doctest
 import hashlib
 import json
 import sys
@@ -8,6 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from asyncdp_sim.core import streams as named
 from asyncdp_sim.core.errors import StreamError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import block_to_ticks
@@ -45,6 +47,10 @@ def by_numpy(seed: int, name: tuple[str | int, ...]) -> list[int]:
     key = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
     sequence = np.random.SeedSequence(seed, spawn_key=key)
     return np.random.Generator(np.random.PCG64(sequence)).integers(2**62, size=4).tolist()
+
+
+def test_the_example_of_the_module_has_its_numbers():
+    assert doctest.testmod(named) == (0, 4)
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**32, 2**128 - 1, 2**128, 2**200 + 17])
