@@ -110,8 +110,8 @@ class Audit:
     def lines(self, *, details: bool = True) -> list[str]:
         """Return the verdict, the strongest attack, what to do, and then each attack.
 
-        Without details, the datasets, the largest measurable ε, and after a first audit the facts
-        that refute nothing, are left out.
+        Without details, the datasets, the largest measurable ε, and after a first audit the attacks
+        that measure nothing and the facts that refute nothing, are left out.
         """
         shared = []
         if self.overlap > 1:
@@ -120,7 +120,11 @@ class Audit:
         return [
             *self._verdict_lines(),
             *([f"neighbouring datasets: {self.pair}"] if details else []),
-            *(check.describe() for check in self.checks),
+            *(
+                check.describe()
+                for check in self.checks
+                if details or not self._says_nothing(check)
+            ),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
             *(guesses.describe() for guesses in self._guesses),
             *self._facts(details or self.left is None),
@@ -128,6 +132,10 @@ class Audit:
             *([self._limits()] if details and self.left is not None else []),
             *shared,
         ]
+
+    def _says_nothing(self, check: Check) -> bool:
+        """Return whether a first audit's attack measures nothing, as its first lines say."""
+        return self.left is not None and check.epsilon == 0
 
     def _facts(self, all_of_them: bool) -> list[str]:
         """Return the facts, or those that refute and the number of the others."""

@@ -45,10 +45,12 @@ def check_command(
                 scenario, text = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
-                described = describe(scenario) if details else first_screen(describe(scenario))
+                described = describe(scenario)
+                if not details:
+                    described = first_screen(described, scenario.owners.count)
                 lines = [*described, *step_lines(scenario.base())]
                 require_columns(scenario)
-                lines += table_lines(scenario) if scenario.reads_a_file else []
+                lines += table_lines(scenario, details=details) if scenario.reads_a_file else []
                 lines += [line for line in _of_cells(scenario) if line not in lines]
         except InputError as error:
             faulty += error.lines()

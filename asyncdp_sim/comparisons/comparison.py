@@ -14,7 +14,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
-from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
+from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width, to_digits
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
@@ -322,6 +322,12 @@ class ComparedFigure:
         return self.first == self.second == contrast.low == contrast.high == 0
 
     @property
+    def is_alike(self) -> bool:
+        """Whether both results have one value in each pair."""
+        contrast = self.contrast
+        return contrast.pairs is not None and contrast.less == contrast.more == 0
+
+    @property
     def wins(self) -> int | None:
         """Replicates in which the second result is the better; None without pairs."""
         return self.contrast.more if self.quantity.more_is_better else self.contrast.less
@@ -497,10 +503,14 @@ class Comparison:
     def _against(self, each: Against) -> list[str]:
         settings = [["field", self.name, each.name], *(s.describe() for s in each.settings)]
         alike = ["the scenarios do not differ"]
+        different = replace(each, rows=tuple(row for row in each.rows if not row.is_alike))
+        equal = [f"{row.quantity.words} ({figure(row.first)})" for row in each.rows
+                 if row.is_alike and not row.is_nothing]  # fmt: skip
         return [
             *_wrapped(f"{each.name} against {self.name}, {each.pairing}"),
             "",
-            *aligned(self.figures(each)),
+            *(aligned(self.figures(different)) if len(different.rows) > 0 else []),
+            *(_wrapped(f"equal in each replicate: {', '.join(equal)}") if len(equal) > 0 else []),
             "",
             *(aligned(settings) if len(each.settings) > 0 else alike),
             "",
@@ -528,16 +538,15 @@ def _cells(row: ComparedFigure) -> dict[str, Any]:
 
 def _spoken(row: ComparedFigure) -> list[str]:
     quantity, contrast = row.quantity, row.contrast
-    ends = "–" if contrast.low is None else f"{figure(contrast.low)} … {figure(contrast.high)}"
+    ends, mean = "–", figure(contrast.mean)
+    if contrast.low is not None and contrast.high is not None and contrast.mean is not None:
+        half = (contrast.high - contrast.low) / 2
+        ends = f"{figure(contrast.low)} … {figure(contrast.high)}"
+        if half > 0:
+            ends = " … ".join(to_digits(end, half) for end in (contrast.low, contrast.high))
+            mean = to_digits(contrast.mean, half)
     won = [] if row.wins is None else [_won(row.wins, contrast)]
-    return [
-        quantity.words,
-        figure(row.first),
-        figure(row.second),
-        figure(contrast.mean),
-        ends,
-        *won,
-    ]
+    return [quantity.words, figure(row.first), figure(row.second), mean, ends, *won]
 
 
 def _won(wins: int, found: Contrast) -> str:

@@ -314,11 +314,15 @@ _MOST_USUAL = 4
 """Notes on columns, and counts of rows and owners, that are printed if there are no more."""
 _COUNTS = frozenset({"values", "unused", "held"})
 """Fields of sentences that count the rows and owners of any table."""
+_SAID = frozenset({"values", "held"})
+"""Those that other lines of ``asyncdp check`` have said."""
 _PRIVATE = "NOT FOR RELEASE: the lines below are exact counts of private rows, which no ε covers"
 
 
-def table_lines(scenario: Scenario) -> list[str]:
+def table_lines(scenario: Scenario, *, details: bool = True) -> list[str]:
     """Return what a table is to its scenario, in words; none where no file is read.
+
+    Without details, what the lines on owners and on held-out rows have said is left out.
 
     Raises
     ------
@@ -335,7 +339,7 @@ def table_lines(scenario: Scenario) -> list[str]:
             faults += [fault.under(place) for fault in error.faults if fault not in faults]
         else:
             sizes = f"{extent(dataset.records)} records of an owner"
-            lines = lines or [f"table: {sizes}", *_few(cell, dataset)]
+            lines = lines or [f"table: {sizes}", *_few(cell, dataset, details)]
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
     return lines
@@ -377,7 +381,7 @@ def _unsized(scenario: Scenario) -> bool:
     return bool(unsaid and scenario.owners.records is None)
 
 
-def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
+def _few(scenario: Scenario, dataset: Dataset, details: bool) -> Iterator[str]:
     """Yield the notes on a table; the usual ones are counted where they are many."""
     columns = tuple(f"{name}: " for name in getattr(scenario.data, "columns", None) or ())
     usual = [
@@ -387,7 +391,12 @@ def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
         or not _COUNTS.isdisjoint(getattr(note, "fields", ()))
     ]
     many = len(usual) > _MOST_USUAL
-    notes = [note for note in dataset.notes if not (many and note in usual)]
+    said = frozenset() if details else _SAID
+    notes = [
+        note
+        for note in dataset.notes
+        if not (many and note in usual) and said.isdisjoint(getattr(note, "fields", ()))
+    ]
     notes += dataset.unlike
     if dataset.real and any(not note.startswith("Public rows: ") for note in notes):
         yield _PRIVATE

@@ -35,7 +35,6 @@ ALONE = (
     'asyncdp forecast FILE --as "NAME"'
 )
 """What public rows say of single owners."""
-OTHERS = " (other owners' gains are not known: their rows were not read)"
 DIFFER = (
     "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
     "the owners' mean"
@@ -153,7 +152,7 @@ def _single_owners(gains: GainForecast) -> str:
     if gains.reads == "owner":
         mine = gains.owners[0].gain
         rows = mine.rows_to_decide
-        text = f"gains in {mine.better_in} of {len(mine.by_run)} simulated runs{OTHERS}"
+        text = f"gains in {mine.better_in} of {len(mine.by_run)} simulated runs"
         return (
             text if rows is None else f"{text}; about {rows:,} rows would decide, not {mine.rows:,}"
         )

@@ -150,9 +150,15 @@ def result_lines(directory: Path, *, details: bool = True) -> list[str]:
 
 
 def _is_detail(name: str, value: str, asked: int) -> bool:
-    """Return whether no decision needs a row of a result, of which so many updates were asked."""
+    """Return whether no decision needs a row of a result, of which so many updates were asked.
+
+    The loss and R² say in other units what the errors in the target's unit do.
+    """
     network = [NAMES[key][0] for key in ("throughput", "p_repeat", *_WHERE_THERE_IS_ANY)]
-    further = ("replicates", "gains are of", "weighted by n_i")
+    further = (
+        "replicates", "gains are of", "weighted by n_i", "time unit", "smaller ψ",
+        "held-out loss", "held-out R²",
+    )  # fmt: skip
     as_asked = (("timing", "accounted"), ("updates", _updates(asked)))
     return name in (*network, *further) or (name, value) in as_asked
 
@@ -231,7 +237,8 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         *_scores(summary, manifest.get("target_unit")),
         (
             "simulated time",
-            in_unit(f"{figure(summary['simulated_time'])} units per replicate", unit),
+            in_unit(f"{figure(summary['simulated_time'])} units per replicate", unit)
+            + " (rounds of answers)" * len(rounds),
         ),
         *rounds,
         ("budget spent", _spent(summary)),

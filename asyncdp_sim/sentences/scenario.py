@@ -231,14 +231,20 @@ def describe(scenario: Scenario) -> list[str]:
     ]
 
 
-def first_screen(lines: Sequence[str]) -> list[str]:
+def first_screen(lines: Sequence[str], n_owners: int) -> list[str]:
     """Return the lines of a description that a decision needs.
 
-    Load, and what theory predicts beside throughput and duration, are left out.
+    Load, what theory predicts beside throughput and duration, and as many ticks per time unit as
+    owners, are left out.
     """
     kept = ("predicted throughput", "predicted: ")
     left_out = ("offered load", "predicted", "staleness is 0", "theory predicts no")
-    return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
+    as_usual = f"network: {n_owners} ticks per unit"
+    return [
+        line
+        for line in lines
+        if line != as_usual and (line.startswith(kept) or not line.startswith(left_out))
+    ]
 
 
 def network_findings(scenario: Scenario) -> list[Notice]:

@@ -103,13 +103,18 @@ def test_screens_print_times_in_the_unit(command):
 
 def test_without_a_name_time_is_rounds_of_answers(command):
     for said in (
-        command.done("run", "small.toml"),
+        command.done("run", "small.toml", "--details"),
         command.done("forecast", "small.toml", "--details"),
     ):
         (line,) = [line for line in said.out.split("\n") if line.startswith("time unit ")]
         assert line.endswith(ROUNDS)
+    (line,) = [
+        line for line in command.done("run", "small.toml").out.split("\n") if "units" in line
+    ]
+    assert line.endswith(" units per replicate (rounds of answers)")
     two = command.done("run", "small.toml", "--set", "clock.rate=2.0", "--out", "two").out
     assert "time unit" not in two
+    assert "rounds of answers" not in two
 
 
 def _labels(figure: Figure) -> list[str]:
