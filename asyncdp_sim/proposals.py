@@ -26,10 +26,6 @@ from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
-from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap
-from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.runs.replicates import processes
-from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 MOST_FEATURES = 10
 
@@ -367,6 +363,8 @@ def _lines(
     folder: Path,
     choice: Choice,
 ) -> list[str]:
+    from asyncdp_sim.scenario import SCHEMA_LINE
+
     name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
     owners_comment = f"no column names the owner: {OWNERS} owners in the order of the file"
     if look.owner is not None:
@@ -425,6 +423,11 @@ def _chosen(
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
+    from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap  # [data] alone needs none
+    from asyncdp_sim.forecasts.population import population
+    from asyncdp_sim.runs.replicates import processes
+    from asyncdp_sim.scenario import Scenario, load
+
     comment = f"{look.public} public rows drawn again for each owner"
     # Twice the mean number of answers, so that chance seldom spends an owner's budget before T.
     start = Choice(updates=UPDATES_EACH * len(sizes), answers=2 * UPDATES_EACH, said=comment)

@@ -15,6 +15,7 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.terminal import next_steps, note, put_schema_beside, show
+from asyncdp_sim.core.files import write_new
 from asyncdp_sim.core.words import duration
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
@@ -108,7 +109,6 @@ def new_command(
     A JSON schema is written into the same directory; editors complete fields by it.
     """
     from asyncdp_sim.scenario.catalogue import commented, starter
-    from asyncdp_sim.scenario.files import write_new
 
     text = starter() if name is None else commented(name)
     file = Path(f"{name or 'my-scenario'}.toml") if out is None else out

@@ -20,6 +20,7 @@ from asyncdp_sim.cli.terminal import (
     who,
 )
 from asyncdp_sim.core.errors import blaming
+from asyncdp_sim.core.files import require_new
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
 
@@ -58,7 +59,7 @@ def forecast_command(
     from asyncdp_sim.forecasts.alternatives import alternatives
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
-    from asyncdp_sim.scenario import require_new, save_new
+    from asyncdp_sim.scenario import save_new
     from asyncdp_sim.sentences import forecast as words
     from asyncdp_sim.sentences.alternatives import as_content, lines
     from asyncdp_sim.sentences.pages import write_beside

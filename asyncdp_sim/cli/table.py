@@ -19,7 +19,7 @@ from asyncdp_sim.cli.terminal import (
     show_settings,
 )
 from asyncdp_sim.core.errors import DataError, Fault, blaming
-from asyncdp_sim.core.files import is_file
+from asyncdp_sim.core.files import is_file, require_new, write_new
 from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
@@ -172,7 +172,6 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
 def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timing") -> None:
     """Write a scenario for each owner's own machine, beside a copy of the public rows."""
     from asyncdp_sim.proposals import sheets, whole
-    from asyncdp_sim.scenario.files import write_new
 
     public = Path(str(seen.public_path))
     try:
@@ -196,8 +195,6 @@ def _propose(
 ) -> None:
     """Print a block, or write it or a scenario."""
     from asyncdp_sim.proposals import block, whole
-    from asyncdp_sim.scenario import require_new
-    from asyncdp_sim.scenario.files import write_new
 
     if write is None:
         show_settings(["", *block(seen)])

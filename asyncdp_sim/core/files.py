@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.errors import Fault, SpecError
+
 DEEPEST = 100
 """So many tables and lists may stand inside each other in the outermost; a scenario has six."""
 _NESTED = (dict, list)
@@ -175,3 +177,36 @@ def _synchronise_each(files: Iterable[Path | str]) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def require_new(file: Path, option: str = "--save") -> None:
+    """Refuse a place where a file cannot be saved, or would replace something.
+
+    Raises
+    ------
+    SpecError
+        On the option that names it.
+    """
+    if os.path.lexists(file):
+        problem, remedy = f"an existing path, {file}", "allowed is a file that does not exist yet"
+    elif not is_dir(file.absolute().parent):
+        problem, remedy = str(file), "allowed is a file in a folder that exists"
+    else:
+        return
+    raise SpecError([Fault(option, problem, remedy)])
+
+
+def write_new(text: str, file: Path, option: str = "--save") -> None:
+    """Write a text into a file that does not exist yet.
+
+    Raises
+    ------
+    SpecError
+        On the option that names the file, where it cannot be written.
+    """
+    require_new(file, option)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        sentence = f"a place that cannot be written ({error.strerror})"
+        raise SpecError([Fault(option, sentence, "allowed is one that can")]) from None

@@ -346,7 +346,7 @@ def _counted_date(name: str, values: Sequence[Array]) -> str:
 
 def lost_digits(texts: Iterable[str]) -> bool:
     """Tell whether some texts are long whole numbers as a spreadsheet shortens them."""
-    return any(_LOST_DIGITS.fullmatch(text.strip()) is not None for text in texts)
+    return any("+1" in text and _LOST_DIGITS.fullmatch(text.strip()) for text in texts)
 
 
 def _numbered(texts: Mapping[str, int]) -> bool:
@@ -445,10 +445,10 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     """Return the share of the target's variance that is between values of few, η²."""
     import pandas as pd
 
-    both = pd.DataFrame({"x": column.map(written, na_action="ignore"), "y": target}).dropna()
-    groups = both.groupby("x", observed=True)["y"]
-    if len(both) < FEW or groups.ngroups > len(both) / 5 or both["y"].var() == 0:
+    both = pd.DataFrame({"x": column, "y": target}).dropna()
+    if len(both) < FEW or both["x"].nunique() > len(both) / 5 or both["y"].var() == 0:
         return 0.0
+    groups = both.assign(x=both["x"].map(written)).groupby("x", observed=True)["y"]
     within = float(((both["y"] - groups.transform("mean")) ** 2).sum())
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 

@@ -433,10 +433,10 @@ def _listed(path: str, owner: str | None, form: FileForm) -> "pd.DataFrame | Non
 
 def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     """Return rows with a word for a sum, or with one cell alone, and that text; none if many."""
-    texts = {name: [t for t in seen[name].dropna().unique() if isinstance(t, str)] for name in seen}
     marked, words = np.zeros(len(seen), dtype=np.bool_), set[str]()
-    for name, cells in texts.items():
-        of_column = [text for text in cells if SUMS.fullmatch(text.strip(" :*")) is not None]
+    for name in seen:
+        cells = (t for t in seen[name].dropna().unique() if isinstance(t, str))
+        of_column = [t for t in cells if not t[-1:].isdigit() and SUMS.fullmatch(t.strip(" :*"))]
         marked |= seen[name].isin(of_column).to_numpy()
         words.update(of_column)
     if len(seen.columns) > 3:

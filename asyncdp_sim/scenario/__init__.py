@@ -8,7 +8,6 @@ from asyncdp_sim.scenario.files import (
     from_tables,
     load,
     read_tables,
-    require_new,
     resolved,
     save_new,
     scenario_of,

@@ -8,7 +8,14 @@ from typing import Any
 
 from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.files import (
+    MOST_VALUES,
+    TooLongError,
+    file_bytes,
+    from_toml,
+    is_file,
+    write_new,
+)
 from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
@@ -175,23 +182,6 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     return toml(raw)
 
 
-def require_new(file: Path, option: str = "--save") -> None:
-    """Refuse a place where a file cannot be saved, or would replace something.
-
-    Raises
-    ------
-    SpecError
-        On the option that names it.
-    """
-    if os.path.lexists(file):
-        problem, remedy = f"an existing path, {file}", "allowed is a file that does not exist yet"
-    elif not is_dir(file.absolute().parent):
-        problem, remedy = str(file), "allowed is a file in a folder that exists"
-    else:
-        return
-    raise SpecError([Fault(option, problem, remedy)])
-
-
 def save_new(scenario: Scenario, file: Path) -> None:
     """Write a scenario into a file that does not exist yet; it loads from there.
 
@@ -201,22 +191,6 @@ def save_new(scenario: Scenario, file: Path) -> None:
         On ``--save``, where it cannot be written.
     """
     write_new(f"{SCHEMA_LINE}\n{dump(scenario, file.absolute().parent)}", file)
-
-
-def write_new(text: str, file: Path, option: str = "--save") -> None:
-    """Write a scenario's text into a file that does not exist yet.
-
-    Raises
-    ------
-    SpecError
-        On the option that names the file, where it cannot be written.
-    """
-    require_new(file, option)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        sentence = f"a place that cannot be written ({error.strerror})"
-        raise SpecError([Fault(option, sentence, "allowed is one that can")]) from None
 
 
 def data_files(scenario: Scenario) -> list[str]:

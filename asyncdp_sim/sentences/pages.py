@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.files import write_new
 from asyncdp_sim.core.words import did_you_mean
 
 NEAR = 4
@@ -100,7 +101,7 @@ def write_beside(file: Path) -> str | None:
     str or None
         What was written, or how to replace a schema of another version; None for one of this.
     """
-    from asyncdp_sim.scenario.files import SCHEMA_FILE, write_new  # pages need no scenario
+    from asyncdp_sim.scenario.files import SCHEMA_FILE  # pages need no scenario
 
     place = file.parent / SCHEMA_FILE
     if not place.exists():

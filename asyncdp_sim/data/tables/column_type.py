@@ -7,7 +7,7 @@ forms: which one a column's texts have, and whether they show it.
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,13 @@ from asyncdp_sim.data.tables.amounts import (
 )
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
-from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, plain_digits, written
+from asyncdp_sim.data.tables.text_columns import (
+    cells,
+    days,
+    kinds_in,
+    plain_digits,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +91,7 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
     """
     cells = sum(texts.values())
     marked = any(mark in text for text in texts for mark in "-/. ")
-    compact = any(all(map(form.fullmatch, map(str.strip, texts))) for form in _COMPACT.values())
-    if cells == 0 or not (marked or compact):
+    if cells == 0 or not (marked or _compact(texts)):
         return ()
     shares = {form: _share(texts, form, cells) for form in _tried(texts)}
     most = max(shares.values(), default=0.0)
@@ -121,6 +126,10 @@ def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
             if len(read) == len(forms):
                 return text
     return next(iter(texts))
+
+
+def _compact(texts: Mapping[str, int]) -> bool:
+    return any(all(map(form.fullmatch, map(str.strip, texts))) for form in _COMPACT.values())
 
 
 def _tried(texts: Mapping[str, int]) -> list[str]:
@@ -290,17 +299,20 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
             return Fitting("nothing", Drop(), ("no value",), "empty")
         only = f"only one value, {shorten(next(iter(texts)))!r}"
         return Fitting("one value", Drop(), (only,), "one value")
-    fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
+    kinds = kinds_in(known, beside.decimal)
+    words = np.isnan(cells(known, beside.decimal, kinds)[0])
+    fit = None
+    if words.any() or kinds != {"number"} or _compact(texts):
+        fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
     if fit is not None:
         return fit
     if _padded(texts):
         reading = f"{_typed(name, kind='number')} reads numbers"
         return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
-    words = np.isnan(cells(known, beside.decimal, kinds_in(known, beside.decimal))[0])
     if not words.any() and code:
         return _texts(texts, "number", ("numbers that may be codes",))
-    fit = None if code else _of_quantities(known, name, texts, words, beside)
+    fit = None if code else _of_quantities(known, name, texts, words, kinds, beside)
     if fit is not None:
         return fit
     other = other_times(texts)
@@ -330,12 +342,18 @@ def _padded(texts: Mapping[str, int]) -> bool:
 
 
 def _of_quantities(
-    known: "pd.Series", name: str, texts: Mapping[str, int], words: Bools, beside: Beside
+    known: "pd.Series",
+    name: str,
+    texts: Mapping[str, int],
+    words: Bools,
+    kinds: Collection[str],
+    beside: Beside,
 ) -> Fitting | None:
     """Return what fits a column of numbers or amounts; None of texts."""
     if known.dtype.kind in "mM":
         return Fitting("number", Number())
-    gaps = np.array([GAPS.fullmatch(written(cell).strip()) is not None for cell in known])
+    gaps = np.zeros_like(words)
+    gaps[words] = [GAPS.fullmatch(written(cell).strip()) is not None for cell in known[words]]
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
@@ -343,7 +361,7 @@ def _of_quantities(
     if (unlike or not beside.sure) and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
     remarks = unread_words(known, words, "numbers")
-    if "time" in kinds_in(known, beside.decimal):
+    if "time" in kinds:
         remarks.insert(0, "times of day are read as parts of a day: 12:00 is 0.5")
     plain = Fitting("number", Number(), tuple(remarks))
     if numbers == 0.0:

@@ -290,11 +290,11 @@ def form_of(
     lines = [line.decode(charset, "replace").lstrip("\ufeff") for line in (header, *rows)]
     stated = _STATED.fullmatch(lines[0].strip("\r\n"))
     separator = separator or (_separator(lines) if stated is None else stated[1])
-    if decimal is None:
+    if decimal is None and separator != ",":
         cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
         counted = Counter(_mark(cell) for cell in cells)
-        decimal = "," if separator != "," and counted[","] > counted["."] else "."
-    form = FileForm(separator, decimal, charset, 0 if stated is None else 1, guess)
+        decimal = "," if counted[","] > counted["."] else "."
+    form = FileForm(separator, decimal or ".", charset, 0 if stated is None else 1, guess)
     written = Counter(written_names(path, form))
     numbered = [
         name

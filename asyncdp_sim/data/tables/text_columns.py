@@ -97,7 +97,7 @@ def plain_digits(text: str) -> str:
     Their decimal marks and signs become ASCII ones. A spreadsheet's marks of a text, as in ="12"
     and '12, are left out.
     """
-    match = _MARKED.fullmatch(text.strip())
+    match = _MARKED.fullmatch(text.strip()) if "=" in text or "'" in text else None
     text = text if match is None else match[1] or match[2]
     if text.isascii():
         return text
