@@ -40,7 +40,7 @@ from asyncdp_sim.data.tables.rows import (
     raw_values,
     require_column,
 )
-from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import BuildRequest, FaultCollector, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
@@ -230,26 +230,26 @@ class TableData(TableRecipe):
         request = BuildRequest(n_owners, records, streams, swap)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
-        raw, gathering = self._raw_table(), Gathering()
+        raw, collector = self._raw_table(), FaultCollector()
         frame = self._replaced(raw.frame, swap)
-        table = self._encoded(replace(raw, frame=frame), gathering)
+        table = self._encoded(replace(raw, frame=frame), collector)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, self._split_key),
             request,
             read.source_of(self.path),
             raw.places,
-            gathering,
+            collector,
             persons=None if self.person is None else codes_of(frame[self.person]),
             order=None if self.order is None else ranks_of(frame[self.order]),
         )
 
     @override
     def encoder(self) -> TableEncoder:
-        raw, gathering = self._raw_table(), Gathering()
-        table = self._encoded(raw, gathering)
-        gathering.end()
-        first = self._first_public(len(raw.frame), gathering)
+        raw, collector = self._raw_table(), FaultCollector()
+        table = self._encoded(raw, collector)
+        collector.end()
+        first = self._first_public(len(raw.frame), collector)
         public, decimal = own_rows(raw.frame.iloc[first:]), raw.form.decimal
         classes = names_in(public[self.target]) if self._labels == () else self.classes
         return TableEncoder(
@@ -346,14 +346,14 @@ class TableData(TableRecipe):
 
     def _ground(self) -> surrogates.Ground:
         """Return the public data that substitute rows are drawn from."""
-        raw, gathering = self._raw_table(), Gathering()
+        raw, collector = self._raw_table(), FaultCollector()
         frame = raw.frame
-        first = self._first_public(len(frame), gathering)
+        first = self._first_public(len(frame), collector)
         raw_public = RawTable(
             frame.iloc[first:].reset_index(drop=True), raw.places.after(first), raw.form
         )
-        public = self._encoded(raw_public, gathering)
-        gathering.end()
+        public = self._encoded(raw_public, collector)
+        collector.end()
         projection = self._projection(*self._public(public, 0, raw_public.places))
         if len(self.sizes) > 0:
             import pandas as pd
@@ -392,13 +392,13 @@ class TableData(TableRecipe):
         projection = super()._projection(rows, target)
         return replace(projection, target_shift=0.0) if self._of_labels else projection
 
-    def _encoded(self, raw: RawTable, gathering: Gathering) -> Encoded:
+    def _encoded(self, raw: RawTable, collector: FaultCollector) -> Encoded:
         """Return a table as numbers, with targets of 0 where they are wrong."""
         frame, places, form = raw.frame, raw.places, raw.form
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, form.decimal)
         target, unread, owner = np.zeros(len(frame)), tuple[str, ...](), self.split_column
-        with gathering.step():
+        with collector.step():
             target, unread = target_of(frame, self.target, places, *options, owner)
         beside = None
         if first_public > 0:  # of public rows alone, nobody is compared
@@ -410,7 +410,7 @@ class TableData(TableRecipe):
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
         if len(made) == 0:
             rule = "at least one must be a feature"
-            gathering.end(Fault("data.drop", "all columns", rule))
+            collector.end(Fault("data.drop", "all columns", rule))
         unlike = () if beside is None else tuple(beside.lines)
         return Encoded(matrix, target, made, (*form.renamed(), *unread, *notes), unlike)
 

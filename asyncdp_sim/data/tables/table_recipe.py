@@ -57,6 +57,7 @@ class BuildRequest:
     records : sequence of int or None
         n_i; None where the data say it.
     streams : Streams or Scope
+        The run's random streams.
     swap : Swap, optional
         The record that is replaced.
     """
@@ -67,10 +68,11 @@ class BuildRequest:
     swap: Swap | None = None
 
 
-class Gathering:
-    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
+class FaultCollector:
+    """A collector of the faults of several steps, so that all of them are reported together.
 
-    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
+    A step stands in a ``with`` block of its own and may fail where later steps do not need its
+    result; :meth:`end` raises what was found before the first step that does.
     """
 
     def __init__(self) -> None:
@@ -78,14 +80,14 @@ class Gathering:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Take what is wrong inside for found."""
+        """Collect the faults of a ``DataError`` that is raised inside."""
         try:
             yield
         except DataError as error:
             self._found |= dict.fromkeys(error.faults)
 
     def end(self, *last: Fault) -> None:
-        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
+        """Raise a ``DataError`` if there are faults, the last ones included."""
         self._found |= dict.fromkeys(last)
         if len(self._found) > 0:
             raise DataError(self._found)
@@ -200,34 +202,48 @@ class TableRecipe(DataKind):
         request: BuildRequest,
         source: Source | None = None,
         places: FileRows | None = None,
-        gathering: Gathering | None = None,
+        collector: FaultCollector | None = None,
         given: Projection | None = None,
         persons: Ints | None = None,
         order: Array | None = None,
     ) -> Dataset:
-        """Fit on the public rows, unless the projection is given, give the owners theirs, project.
+        """Return the data set of an encoded table: fit on public rows, split, hold out, project.
 
-        ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``places`` says where its rows stand in files, ``gathering`` what is wrong with it so far,
-        ``persons`` and ``order`` whose and how late each row is.
+        Parameters
+        ----------
+        table : Table
+            The encoded rows, public ones last.
+        values_of : callable
+            From a column to its raw values over the table's rows, None where empty.
+        request : BuildRequest
+        source : Source, optional
+            The file that private rows were read from; None where no private row was read.
+        places : FileRows, optional
+            Where the table's rows stand in files.
+        collector : FaultCollector, optional
+            The faults that were found in the table before.
+        given : Projection, optional
+            The projection, where it is not fitted here.
+        persons, order : array (rows,), optional
+            The person of each row, and its rank in time.
         """
-        gathering = Gathering() if gathering is None else gathering
+        collector = FaultCollector() if collector is None else collector
         total = len(table.target)
-        first_public = self._first_public(total, gathering)
+        first_public = self._first_public(total, collector)
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
         streams = request.streams
-        asked = TableToSplit(
+        to_split = TableToSplit(
             values_of, available, held_back, request.n_owners, request.records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip
-        with gathering.step():
+        with collector.step():
             replaced = request.swap is not None and self._row_split.by_target
-            owned = self._owned_before(request) if replaced else self._row_split.owned(asked)
-        with gathering.step():
+            owned = self._owned_before(request) if replaced else self._row_split.owned(to_split)
+        with collector.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
-        gathering.end()
+        collector.end()
         rows = owned.rows
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         whose = None if persons is None else [persons[r] for r in rows]
@@ -279,12 +295,12 @@ class TableRecipe(DataKind):
             order=order,
         )
 
-    def _first_public(self, total: int, gathering: Gathering) -> int:
+    def _first_public(self, total: int, collector: FaultCollector) -> int:
         """Return how many rows come before the public ones; refuse a table that has fewer."""
         first = total - self.public_records
         if first < 0:
             rule = f"allowed is at most {total}, the number of rows of the table"
-            gathering.end(Fault("data.public_records", str(self.public_records), rule))
+            collector.end(Fault("data.public_records", str(self.public_records), rule))
         return first
 
     def _owned_before(self, request: BuildRequest) -> OwnerSplit:
