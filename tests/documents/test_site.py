@@ -47,7 +47,7 @@ def test_blocks_of_code_and_lists_are_read_as_such(site):
 
 
 def test_every_column_of_a_table_has_a_name(site):
-    """A screen reader reads the name before each cell; axe-core calls a header without one empty."""
+    """A screen reader reads the name before each cell; without one a header is empty."""
     empty = [path.name for path in site.rglob("*.html")
              if re.search(r"<th[^>]*>\s*</th>", path.read_text("utf-8"))]  # fmt: skip
     assert empty == []
