@@ -35,6 +35,8 @@ BLOCK = 2**17
 """Numbers, 1 MB, that products of columns take at a time."""
 _FEW = 30
 """Columns up to which every problem's second derivatives are formed and solved."""
+_FIRST = 1
+"""Newton steps of the first model of a strength, from where all models start."""
 _SHARED = 5
 """Steps that all models of a strength take by the same second derivatives."""
 _SHARE = 1e-3
@@ -254,11 +256,10 @@ class _Losses:
         count, scores, n = chances.shape
         size = self.design.shape[1]
         bend = chances[:, :, None] * (np.eye(scores)[..., None] - chances[:, None])
-        bend, done = bend.reshape(-1, n), 0
-        second = np.zeros((count * scores**2, size**2))
-        for products in self.products:
-            second += bend[:, done : done + len(products)] @ products
-            done += len(products)
+        bend, some = bend.reshape(-1, n), len(self.products[0])
+        second = bend[:, :some] @ self.products[0]
+        for number, products in enumerate(self.products[1:], 1):
+            second += bend[:, number * some : (number + 1) * some] @ products
         hessian = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
         hessian = hessian.reshape(count, (scores * size) ** 2)
         hessian[:, :: scores * size + 1] += pull.reshape(count, -1) + 1e-12
@@ -285,8 +286,6 @@ class _Losses:
 def _minima(losses: _Losses, first: Array, aim: Array, pull: Array) -> Array:
     """Return the minima (L, J, S, c) of losses, for each strength and model.
 
-    The first model of a strength is fitted first, from which the others are not far.
-
     Parameters
     ----------
     losses : _Losses
@@ -295,15 +294,18 @@ def _minima(losses: _Losses, first: Array, aim: Array, pull: Array) -> Array:
     aim : array (L, J, S, c)
     pull : array (L, S, c)
     """
+    pulls = np.repeat(pull[:, None], aim.shape[1], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        w = np.repeat(_descended(losses, first, aim[:, 0], pull)[:, None], aim.shape[1], axis=1)
-        pull = np.repeat(pull[:, None], aim.shape[1], axis=1)
-        # Of models that nothing pulls apart there is one.
-        others = np.nonzero((pull * (aim != aim[:, :1])).any(axis=(-1, -2)))
-        if len(others[0]) > 0:
-            near = _neared(losses, w, aim, pull)
-            w[others] = _descended(losses, near[others], aim[others], pull[others])
-    return w
+        if aim.shape[1] > 1:
+            first = _descended(losses, first, aim[:, 0], pull, most=_FIRST)
+        w = np.repeat(first[:, None], aim.shape[1], axis=1)
+        if aim.shape[1] > 1:
+            w = _neared(losses, w, aim, pulls)
+        # Of models that nothing pulls apart the first is all.
+        apart = (pulls * (aim != aim[:, :1])).any(axis=(-1, -2))
+        apart[:, 0] = True
+        w[apart] = _descended(losses, w[apart], aim[apart], pulls[apart])
+    return np.where(apart[..., None, None], w, w[:, :1])
 
 
 def _neared(losses: _Losses, start: Array, aim: Array, pull: Array) -> Array:
@@ -327,10 +329,10 @@ def _neared(losses: _Losses, start: Array, aim: Array, pull: Array) -> Array:
     return np.where(nearer[..., None, None], w, start)
 
 
-def _descended(losses: _Losses, start: Array, aim: Array, pull: Array) -> Array:
-    """Return the minima (A, S, c) that Newton steps reach."""
+def _descended(losses: _Losses, start: Array, aim: Array, pull: Array, *, most: int = 60) -> Array:
+    """Return the minima (A, S, c) that Newton steps reach, or where so many lead."""
     w, active = start.copy(), np.arange(len(start))
-    for _ in range(60):
+    for _ in range(most):
         here, aim_here, pull_here = w[active], aim[active], pull[active]
         chances = losses.chances(here)
         slope = losses.slope(chances, here, aim_here, pull_here)
