@@ -35,8 +35,6 @@ BLOCK = 2**17
 """Numbers, 1 MB, that products of columns take at a time."""
 _FEW = 30
 """Columns up to which every problem's second derivatives are formed and solved."""
-_FIRST = 1
-"""Newton steps of the first model of a strength, from where all models start."""
 _SHARED = 5
 """Steps that all models of a strength take by the same second derivatives."""
 _SHARE = 1e-3
@@ -295,15 +293,15 @@ def _minima(losses: _Losses, first: Array, aim: Array, pull: Array) -> Array:
     pull : array (L, S, c)
     """
     pulls = np.repeat(pull[:, None], aim.shape[1], axis=1)
+    apart = (pulls * (aim != aim[:, :1])).any(axis=(-1, -2))
+    some = apart.any(axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        if aim.shape[1] > 1:
-            first = _descended(losses, first, aim[:, 0], pull, most=_FIRST)
+        if some.any():  # all models begin where a step of the first leads
+            first = _descended(losses, first, aim[:, 0], pull, most=1)
         w = np.repeat(first[:, None], aim.shape[1], axis=1)
-        if aim.shape[1] > 1:
-            w = _neared(losses, w, aim, pulls)
-        # Of models that nothing pulls apart the first is all.
-        apart = (pulls * (aim != aim[:, :1])).any(axis=(-1, -2))
-        apart[:, 0] = True
+        if some.any():
+            w[some] = _neared(losses, w[some], aim[some], pulls[some])
+        apart[:, 0] = True  # of models that nothing pulls apart the first is all
         w[apart] = _descended(losses, w[apart], aim[apart], pulls[apart])
     return np.where(apart[..., None, None], w, w[:, :1])
 
