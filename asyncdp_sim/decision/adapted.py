@@ -14,10 +14,11 @@ span of the rows, where a singular value decomposition gives at most n coordinat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.decision.rows import OwnRows, probabilities
 
 STRENGTHS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, np.inf)
@@ -35,8 +36,11 @@ BLOCK = 2**17
 """Numbers, 1 MB, that products of columns take at a time."""
 _FEW = 30
 """Columns up to which every problem's second derivatives are formed and solved."""
-_SHARED = 5
-"""Steps that all models of a strength take by the same second derivatives."""
+_SHARED = 7
+"""Steps that all models of a strength take by the same second derivatives, before one more."""
+_DONE = 1e-14
+"""What the objective may still fall by before that one, which leaves a hundredth of it, to be the
+last: as little as Newton's steps leave."""
 _SHARE = 1e-3
 """The share of a slope's size, squared, that a direction may leave far from a minimum."""
 
@@ -206,28 +210,18 @@ def pulled(
 
 @dataclass(frozen=True, eq=False)
 class _Losses:
-    """Mean log losses of rows, each plus a penalty Σ pull (w − aim)²/2.
+    """Mean log losses of rows (n, c), each plus a penalty Σ pull (w − aim)²/2.
 
     They are of coordinates w = (γ, b) (…, S, c) of the rows' span and the constant, each class but
-    the last its own.
-
-    Attributes
-    ----------
-    design : array (n, c)
-    own : array (S, n)
-        1 where a row is of a class, else 0.
+    the last its own; ``own`` (S, n) is 1 where a row is of a class, else 0.
     """
 
     design: Array
     own: Array
 
-    def single(self) -> "_Losses":
-        """Return the same in single precision."""
-        return _Losses(self.design.astype(np.float32), self.own.astype(np.float32))
-
     def chances(self, w: Array) -> Array:
         """Return the probabilities (…, S, n) of all classes but the last."""
-        z = (w.reshape(-1, w.shape[-1]) @ self.design.T).reshape(*w.shape[:-1], -1)
+        z = (w.reshape(-1, w.shape[-1]) @ self.design.T).reshape(*w.shape[:-1], len(self.design))
         if z.shape[-2] == 1:  # takes half the time
             return np.asarray(1 / (1 + np.exp(-z)))
         return probabilities(z, axis=-2)[..., :-1, :]
@@ -282,55 +276,59 @@ class _Losses:
 
 
 def _minima(losses: _Losses, first: Array, aim: Array, pull: Array) -> Array:
-    """Return the minima (L, J, S, c) of losses, for each strength and model.
+    """Return the minima (L, J, S, c) of losses with aims, J of each strength.
 
-    Parameters
-    ----------
-    losses : _Losses
-    first : array (L, S, c)
-        Where the search begins, for each strength.
-    aim : array (L, J, S, c)
-    pull : array (L, S, c)
+    The search begins at ``first`` (L, S, c); ``pull`` has this shape, too.
     """
     pulls = np.repeat(pull[:, None], aim.shape[1], axis=1)
-    apart = (pulls * (aim != aim[:, :1])).any(axis=(-1, -2))
-    some = apart.any(axis=1)
+    apart = (pulls * (aim != aim[:, :1])).any(axis=(1, 2, 3))
+    left = np.zeros(aim.shape[:2], dtype=np.bool_)
+    left[:, 0] = True  # of models that nothing pulls apart the first is all
     with np.errstate(over="ignore", invalid="ignore"):
-        if some.any():  # all models begin where a step of the first leads
+        if apart.any():  # all models begin where a step of the first leads
             first = _descended(losses, first, aim[:, 0], pull, most=1)
         w = np.repeat(first[:, None], aim.shape[1], axis=1)
-        if some.any():
-            w[some] = _neared(losses, w[some], aim[some], pulls[some])
-        apart[:, 0] = True  # of models that nothing pulls apart the first is all
-        w[apart] = _descended(losses, w[apart], aim[apart], pulls[apart])
-    return np.where(apart[..., None, None], w, w[:, :1])
+        if apart.any():
+            w[apart], there = _neared(losses, w[apart], aim[apart], pulls[apart])
+            left[apart] = ~there
+        w[left] = _descended(losses, w[left], aim[left], pulls[left])
+    w[~apart] = w[~apart, :1]
+    return w
 
 
-def _neared(losses: _Losses, start: Array, aim: Array, pull: Array) -> Array:
-    """Return points (L, J, S, c) nearer to the minima than the start, one point for each strength.
+def _neared(losses: _Losses, start: Array, aim: Array, pull: Array) -> tuple[Array, Bools]:
+    """Return points (L, J, S, c) nearer to the minima than the start, and which are there.
 
-    All models take a few steps by the second derivatives there, in single precision: both take a
-    fraction of the time, and what is left is for Newton's steps.
+    All models of a strength start at one point and take a few steps by the second derivatives
+    there, each of which leaves a small share of the way. All steps but the last are in single
+    precision, which takes a third of the time.
     """
-    second = losses.second(losses.chances(start[:, 0]), pull[:, 0])
-    losses, single = losses.single(), np.float32
-    inverse: Array = np.linalg.inv(second).astype(single)
-    w: Array = start.astype(single)
-    aim, pull = aim.astype(single), pull.astype(single)
-    decreases = list[Array]()
-    for _ in range(_SHARED):
-        slope = losses.slope(losses.chances(w), w, aim, pull).reshape(*w.shape[:2], -1)
-        step = slope @ inverse
+    inverse = np.asarray(np.linalg.inv(losses.second(losses.chances(start[:, 0]), pull[:, 0])))
+    exact = losses, inverse, aim, pull
+    single = _Losses(_single(losses.design), _single(losses.own))
+    rough = single, _single(inverse), _single(aim), _single(pull)
+    w, decreases = _single(start), list[Array]()
+    for of_rows, shared, aims, pulls in (*[rough] * _SHARED, exact):
+        slope = of_rows.slope(of_rows.chances(w), w, aims, pulls).reshape(*w.shape[:2], -1)
+        step = slope @ shared
         decreases.append(np.einsum("ljc,ljc->lj", step, slope))
         w = w - step.reshape(w.shape)
     nearer = decreases[-1] < decreases[0]
-    return np.where(nearer[..., None, None], w, start)
+    return np.where(nearer[..., None, None], w, start), nearer & (decreases[-1] <= _DONE)
+
+
+def _single(numbers: Array) -> Array:
+    """Return numbers in single precision, the only place where they are."""
+    single: Any = np.float32
+    return np.asarray(numbers, dtype=single)
 
 
 def _descended(losses: _Losses, start: Array, aim: Array, pull: Array, *, most: int = 60) -> Array:
     """Return the minima (A, S, c) that Newton steps reach, or where so many lead."""
     w, active = start.copy(), np.arange(len(start))
     for _ in range(most):
+        if len(active) == 0:
+            break
         here, aim_here, pull_here = w[active], aim[active], pull[active]
         chances = losses.chances(here)
         slope = losses.slope(chances, here, aim_here, pull_here)
@@ -343,8 +341,6 @@ def _descended(losses: _Losses, start: Array, aim: Array, pull: Array, *, most: 
             step[doubted] *= _length(losses, here[doubted], step[doubted], *problems)
         w[active] += step  # where little is left, one step squares it, and is the last
         active = active[far]
-        if len(active) == 0:
-            break
     return w
 
 

@@ -96,7 +96,7 @@ class OwnRows:
     def trainable(self) -> bool:
         """Whether a model is fitted to them, and not the constant alone."""
         enough = len(self) >= FEW
-        return enough and (self.classes == 0 or len(np.unique(self.targets)) > 1)
+        return enough and (self.classes == 0 or bool((self.targets != self.targets[0]).any()))
 
     @property
     def seldom(self) -> int:
