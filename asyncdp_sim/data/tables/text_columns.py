@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _NONE = r"[^\s\S]"
 _WHOLE = r"^-?[0-9]+$"
 _LONGEST = 300
-"""Letters of a number that Arrow reads; a bound in the patterns would be compiled anew each time."""
+"""Letters of a number that Arrow reads: a bound in the patterns is compiled anew each time."""
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
