@@ -39,8 +39,8 @@ class ServerSteps:
     ``numbers`` always has ``kind``, ``central`` and ``copies`` (the models at the start: (p,), and
     (N, p) or empty), and ``box`` (a model's least and largest coefficient, or None). Besides:
 
-    - in rounds ``weights`` (N,), ``sigma``, ``rate``, ``exponent`` and ``lead`` (None but in
-      collab-2);
+    - in rounds ``weights`` (N,), ``sigma``, ``rate``, ``exponent`` and ``lead`` (1/√T in
+      collab-2, otherwise None);
     - otherwise ``apply_at``, ``shrink`` (N,) and ``step`` (N,); in async-gossip
       ``shrink_central``; in fedasync and fedbuff ``fresh`` (T,), the weight of an answer by its
       staleness; in fedasync ``mixing``; in fedbuff ``server_step`` and ``buffer``.
@@ -49,7 +49,7 @@ class ServerSteps:
     ``central`` is the model that is learned, ``model`` the one that queries are formed of (another
     one in collab-2 only, which learns an average of its models), ``copies`` are the owners'
     models, ``k`` counts updates, and ``sum`` and ``weight`` are of the answers that are gathered
-    for the next update.
+    for the next update (their number, in fedbuff).
     """
 
     def __init__(self, numbers: dict, state: dict) -> None:
@@ -69,6 +69,7 @@ class ServerSteps:
             return self._gather(n["weights"][owner] * answer, n["weights"][owner])
         theta = self.query(owner)
         point = theta if n["apply_at"] == "current" else point
+        # The owner's model after its step; in fedbuff, whose shrink is negative, the step alone.
         local = n["shrink"][owner] * point - n["step"][owner] * answer
         if n["kind"] == "async-gossip":
             state["copies"][owner] = self._box(local)
@@ -83,9 +84,9 @@ class ServerSteps:
     def end_round(self) -> None:
         """Complete the update of a round's answers."""
         n, k, lead = self._numbers, self.state["k"] + 1, self._numbers["lead"]
-        theta, average = self.query(0), np.array(self.state["central"])
+        theta, average = np.array(self.state["model"]), np.array(self.state["central"])
         self._move(theta - n["rate"] * k ** -n["exponent"] * (n["sigma"] * theta + self._mean()))
-        if lead is not None:  # collab-2 learns an average of its models
+        if lead is not None:  # collab-2 learns the average of its models before each step
             average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
             self.state["central"] = average.tolist()
 
