@@ -90,8 +90,8 @@ Policy = Annotated[ShortestQueue, FAMILY]
 """Every policy; a new one joins by its line here."""
 
 
-def chosen(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
-    """Return the owner that a policy chooses.
+def checked_choice(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
+    """Return the owner (from 1) that a policy chooses.
 
     Raises
     ------
@@ -128,15 +128,20 @@ class Desk:
         self._chances = protocol.chances(len(owners))
         self._upto = list(accumulate(self._chances))
         self._draws = uniforms(partial(streams.generator, "dispatch"))
-        self._last = 0
+        self._last = 0  # the owner that was asked last in turn
         self._former = 0
-        self._kept = 0
+        self._kept = 0  # tasks to be handed out
         self._handing_out = False
-        self._failed = 0
+        self._failed = 0  # tasks in a row that have ended without a released answer
+        # by owner, the tasks that wait for its earlier ones
         self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
 
     def hand_out(self, former: int = 0) -> None:
-        """Hand the next task out, and those for which nobody had budget left before."""
+        """Hand out the next task, and all that are kept: those that no owner had room for.
+
+        ``former`` is the owner (from 1) whose task has just ended, and which they all follow; 0 at
+        the start.
+        """
         self._kept += 1
         self._former = former
         if self._handing_out:  # a task that failed at once: the loop below continues with the next
@@ -147,7 +152,7 @@ class Desk:
             if owner is None:
                 break
             self._kept -= 1
-            owner.answers_reserved += 1
+            owner.answers_reserved += 1  # until its link releases the answer, or gives it up
             self._under_way[owner.number - 1] += 1
             learner = self._learner
             message = learner.begin(owner.number)
@@ -156,36 +161,52 @@ class Desk:
         self._handing_out = False
 
     def _choose(self, former: int) -> Owner | None:
-        """Return the owner of the next task; None where no owner can take one."""
-        wanted = None
-        if self._protocol.policy is None and self._protocol.to == "drawn":
-            wanted = self._drawn(self._owners, self._upto)
-        elif self._protocol.to == "same" and former > 0:
-            wanted = self._owners[former - 1]
-        if wanted is not None and self._has_room(wanted):
-            return wanted
-        free = [owner for owner in self._owners if self._has_room(owner)]
-        if self._protocol.policy is not None and len(free) > 0:
-            tasks = tuple(self._under_way), tuple(self._ended)
-            numbers = tuple(owner.number for owner in free)
-            state = Known(self._learner.updates, former, *tasks, numbers)
-            return self._owners[chosen(self._protocol.policy, state, self._draws) - 1]
+        """Return the owner of the next task; None if no owner has room for one."""
+        if self._protocol.policy is not None:
+            return self._by_policy(self._protocol.policy, former)
         if self._protocol.to == "drawn":
-            upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
-            return self._drawn(free, upto)
-        following = next((owner for owner in free if owner.number > self._last), None)
-        next_owner = following or next(iter(free), None)
-        self._last = self._last if next_owner is None else next_owner.number
-        return next_owner
+            return self._by_chance()
+        back = self._protocol.to == "same" and former > 0
+        if back and self._has_room(self._owners[former - 1]):
+            return self._owners[former - 1]
+        return self._in_turn()
+
+    def _by_policy(self, policy: PolicyKind, former: int) -> Owner | None:
+        free = tuple(owner.number for owner in self._owners if self._has_room(owner))
+        if len(free) == 0:
+            return None
+        tasks = tuple(self._under_way), tuple(self._ended)
+        known = Known(self._learner.updates, former, *tasks, free)
+        return self._owners[checked_choice(policy, known, self._draws) - 1]
+
+    def _by_chance(self) -> Owner | None:
+        """Draw one of all owners; if it has no room, draw again, of those that have.
+
+        An owner is drawn as often as by one draw among those with room; most draws do without
+        a list of these, which takes a time that grows with N.
+        """
+        owner = self._drawn(self._owners, self._upto)
+        if owner is not None and self._has_room(owner):
+            return owner
+        free = [owner for owner in self._owners if self._has_room(owner)]
+        return self._drawn(free, list(accumulate(self._chances[each.number - 1] for each in free)))
+
+    def _in_turn(self) -> Owner | None:
+        """Return the next owner with room, by number, after the last one of this rule."""
+        free = [owner for owner in self._owners if self._has_room(owner)]
+        following = [owner for owner in free if owner.number > self._last]
+        owner = next(iter([*following, *free]), None)
+        self._last = self._last if owner is None else owner.number
+        return owner
 
     def _drawn(self, owners: Sequence[Owner], upto: list[float]) -> Owner | None:
-        """Draw one of some owners, in proportion to the steps of ``upto``; None of nothing."""
+        """Draw an owner with probabilities whose cumulative sums are ``upto``; None of nothing."""
         if len(upto) == 0 or upto[-1] == 0:
             return None
         return owners[bisect_right(upto, next(self._draws) * upto[-1], hi=len(upto) - 1)]
 
     def _has_room(self, owner: Owner) -> bool:
-        """Return whether an owner may release one more answer than it has been asked for."""
+        """Return whether an owner may be asked for one more answer than are under way."""
         learner, number = self._learner, owner.number
         unspent = owner.answers_reserved < learner.answers_left[number]
         return unspent and learner.awaits(number) and learner.due(number)
@@ -195,8 +216,8 @@ class Desk:
         learner, link, number = self._learner, owner.link, owner.number
         message = exchange.message
         heard = yield from link.deliver(message)
-        mine = heard and self._protocol.queue == "fifo"
-        if mine:
+        queued = heard and self._protocol.queue == "fifo"
+        if queued:
             yield from self._wait(owner)
         while heard and owner.offline_reasons > 0:
             if learner.awaits(number):
@@ -204,13 +225,13 @@ class Desk:
             else:  # it has left for good
                 learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
                 heard = False
-        yield from link.answer(exchange) if heard else link.query_lost(exchange)
-        if mine:
+        yield from (link.answer(exchange) if heard else link.query_lost(exchange))
+        if queued:
             self._go_on(owner)
         self._under_way[number - 1] -= 1
         self._ended[number - 1] += 1
         self._failed = 0 if exchange.transmissions > 0 else self._failed + 1
-        if self._failed == ATTEMPTS:
+        if self._failed == ATTEMPTS:  # tasks that fail at once would take no time for ever
             learner.stall()
         self.hand_out(number)
         learner.finish()
@@ -232,7 +253,8 @@ class Desk:
 
 
 Queue = Literal["fifo", "shared", "none"]
-"""How owners deal with several tasks."""
+"""How owners work on several tasks: one after the other; on all, at a shared speed; or on all, each
+at full speed."""
 
 
 class Dispatch(ProtocolKind):
@@ -243,6 +265,10 @@ class Dispatch(ProtocolKind):
     speed each. An answer that arrives makes an update; an answer that fails does not. In both cases
     the learner sends the next task at once. An owner that is offline starts on its tasks when it is
     online again; if availability is drawn, it is drawn for each task. Clocks are not used.
+
+    The next task goes to an owner that is drawn, to the next one in turn, or to the same owner as
+    the task that has ended; at the start, and if that owner has no budget left, to the next one in
+    turn.
     """
 
     acts_on_ticks = False
@@ -275,12 +301,13 @@ class Dispatch(ProtocolKind):
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""
         weights = (1.0,) * n_owners if self.probabilities is None else self.probabilities
-        return tuple(weight / fsum(weights) for weight in weights)
+        total = fsum(weights)
+        return tuple(weight / total for weight in weights)
 
     @override
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
-        by_chance = self.to != "same" and self.policy is None
-        return self.chances(n_owners) if by_chance else None
+        independent = self.to != "same" and self.policy is None  # of what owners do
+        return self.chances(n_owners) if independent else None
 
     @override
     def faults_of_network(self, network: Any) -> list[Fault]:

@@ -1,7 +1,9 @@
 """The parts of an exported Flower app, without Flower."""
 
+import csv
 import io
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -365,6 +367,64 @@ def test_an_answer_to_the_introductory_question_stops_no_server(scenario, tmp_pa
     assert sum(owner["answers"] for owner in model["owners"].values()) == sum(
         owner.charged for owner in owners.values()
     )
+
+
+@pytest.mark.parametrize("ill", [
+    {"answer": np.array(["a"] * 4)}, {"answer": np.full(4, 1j)}, {"answer": np.full(4, np.nan)},
+    {"owner": 0.0}, {"owner": [0]}, {"left": math.nan}, {"left": [3]}, {"refused": 0.5},
+])  # fmt: skip
+@PROTOCOLS
+def test_a_reply_of_the_wrong_types_stops_no_server(scenario, tmp_path, changes, ill, caplog):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    world.parties[100] = lambda point: {**owners[0](point), **ill}
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert (model["updates"], model["owners"]["north"]["answers"]) == (12, 0)
+    assert any("gives no answer" in text for text in caplog.messages)
+
+
+@one_in(2, "kind", ["fedasync", "fedbuff", "gossip by push"])
+@pytest.mark.parametrize("updates", [1, 2])
+def test_replies_that_arrive_at_one_time_make_no_more_than_the_last_update(
+    scenario, tmp_path, kind, updates
+):
+    scenario = scenario.replace(**ALGORITHMS[kind]).replace(run={"updates": updates})
+    plan = plan_of(scenario, 1.0)
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    for owner in owners.values():
+        owner.ticks = lambda: {"gaps": [1.0, 9.0]}
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["updates"] == updates
+
+
+@PROTOCOLS
+def test_a_node_that_is_started_again_for_another_owner_leaves_the_first(
+    scenario, tmp_path, changes
+):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 20}
+    world, owners = fake_world(plan, {0: 15, 1: 15})
+    world.parties[100], second = owners[1], world.parties.pop(101)
+    world.at.append((66.0, lambda: world.parties.update({100: owners[0], 101: second})))
+    complete, model = _run(plan, world, tmp_path, wait=60.0)
+    assert complete
+    names = [plan["owners"][place]["name"] for place in range(2)]
+    for place, name in enumerate(names):
+        part = model["owners"][name]
+        assert part["answers"] + part["lost"] == owners[place].charged > 1
+
+
+def test_names_are_quoted_in_the_log_of_exchanges(scenario, tmp_path):
+    plan = {**plan_of(scenario, 1.0), "updates": 12}
+    for owner, name in zip(plan["owners"], ("Bank, North", 'the "south"', "west"), strict=True):
+        owner["name"] = name
+    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+    assert _run(plan, world, tmp_path)[0]
+    with (tmp_path / "exchanges.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["client"] for row in rows} == {"Bank, North", 'the "south"', "west"}
+    assert all(float(row["received"]) >= float(row["sent"]) for row in rows if row["received"])
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):

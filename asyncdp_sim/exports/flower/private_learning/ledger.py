@@ -42,7 +42,7 @@ def create(path: str, owner: str) -> None:
     """Make an owner's empty ledger, which belongs to this plan alone."""
     with open(path, "xb") as file:
         head = {"owner": owner, "plan": digest(), "place": _place(file)}
-        _sync(file, json.dumps(head).encode() + b"\n")
+        sync(file, json.dumps(head).encode() + b"\n")
     folder = os.open(Path(path).resolve().parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
@@ -55,7 +55,7 @@ def charge(path: str, owner: str, answers: int) -> None:
         count, _ = _read(file, owner)
         if count >= answers:
             raise RefusedError("spent", f"{count} answers of {answers} are charged")
-        _sync(file, b"|")
+        sync(file, b"|")
 
 
 def spent(path: str, owner: str) -> tuple[int, str]:
@@ -79,7 +79,8 @@ def _place(file: BinaryIO) -> str:
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def _sync(file: BinaryIO, content: bytes) -> None:
+def sync(file: BinaryIO, content: bytes) -> None:
+    """Write bytes, and return once they are on disk."""
     file.write(content)
     file.flush()
     os.fsync(file.fileno())

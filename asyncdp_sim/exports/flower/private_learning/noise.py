@@ -24,8 +24,7 @@ class OwnerNoise:
     def __init__(self, privacy: dict, owner: dict, size: int) -> None:
         moved = 2 * privacy["bound"] / owner["records"] * SLACK
         gaussian, answers = privacy["mechanism"] == "gaussian", owner["answers"]
-        epsilon = owner["epsilon"]
-        self.budget = _rho(epsilon, privacy["delta"]) if gaussian else epsilon
+        self.budget = _rho(owner["epsilon"], privacy["delta"]) if gaussian else owner["epsilon"]
         share = self.budget / answers
         if owner["price"] is not None:  # ε of one answer is decided: K_i of them may cost less
             share = min(share, owner["price"])

@@ -14,15 +14,18 @@ def gradient(x: np.ndarray, y: np.ndarray, point: np.ndarray, model: dict) -> li
 
     A gradient is φ'(θᵀx, y) x, so that clipping it to Ξ is clipping its slope to ±Ξ/‖x‖. Sums are
     exact but for a last rounding, so that no record's rounding depends on another record.
+
+    ``x`` (n, p) and ``y`` (n,) are the rows that :func:`table.read` returns: finite, and at most
+    ``table.LARGEST`` in size. ``point`` is (p,) and finite. If ‖x‖ underflows to 0, the slope is
+    not clipped, but with such ``y`` a gradient of so small an ``x`` is far shorter than Ξ.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         z = np.array([float(row @ point) for row in x])
         if model["loss"] == "ridge":
             slope = 2 * (z - y)
         elif model["loss"] == "logistic":
-            small = np.exp(-np.abs(y * z))
-            slope = -y * np.where(y * z > 0, small, 1.0) / (1 + small)
-        else:  # svm
+            slope = -y / (1 + np.exp(y * z))  # which may be ∞: the slope is 0
+        else:  # "svm": no other model is exported
             slope = -y * (y * z < 1)
         most = model["bound"] / np.linalg.norm(x, ord=model["norm"], axis=1)
         slope = np.clip(slope, -most, most)
@@ -33,7 +36,20 @@ def gradient(x: np.ndarray, y: np.ndarray, point: np.ndarray, model: dict) -> li
 class ServerSteps:
     """The server's model and its steps, by the numbers of the plan's algorithm.
 
-    A state is lists and numbers, for a checkpoint: ``central`` is the model, ``k`` counts updates.
+    ``numbers`` always has ``kind``, ``central`` and ``copies`` (the models at the start: (p,), and
+    (N, p) or empty), and ``box`` (a model's least and largest coefficient, or None). Besides:
+
+    - in rounds ``weights`` (N,), ``sigma``, ``rate``, ``exponent`` and ``lead`` (1/√T in
+      collab-2, otherwise None);
+    - otherwise ``apply_at``, ``shrink`` (N,) and ``step`` (N,); in async-gossip
+      ``shrink_central``; in fedasync and fedbuff ``fresh`` (T,), the weight of an answer by its
+      staleness; in fedasync ``mixing``; in fedbuff ``server_step`` and ``buffer``.
+
+    ``state`` is one of a checkpoint, or empty at the start. It consists of lists and numbers:
+    ``central`` is the model that is learned, ``model`` the one that queries are formed of (another
+    one in collab-2 only, which learns an average of its models), ``copies`` are the owners'
+    models, ``k`` counts updates, and ``sum`` and ``weight`` are of the answers that are gathered
+    for the next update (their number, in fedbuff).
     """
 
     def __init__(self, numbers: dict, state: dict) -> None:
@@ -53,6 +69,7 @@ class ServerSteps:
             return self._gather(n["weights"][owner] * answer, n["weights"][owner])
         theta = self.query(owner)
         point = theta if n["apply_at"] == "current" else point
+        # The owner's model after its step; in fedbuff, whose shrink is negative, the step alone.
         local = n["shrink"][owner] * point - n["step"][owner] * answer
         if n["kind"] == "async-gossip":
             state["copies"][owner] = self._box(local)
@@ -67,9 +84,9 @@ class ServerSteps:
     def end_round(self) -> None:
         """Complete the update of a round's answers."""
         n, k, lead = self._numbers, self.state["k"] + 1, self._numbers["lead"]
-        theta, average = self.query(0), np.array(self.state["central"])
+        theta, average = np.array(self.state["model"]), np.array(self.state["central"])
         self._move(theta - n["rate"] * k ** -n["exponent"] * (n["sigma"] * theta + self._mean()))
-        if lead is not None:  # collab-2 learns an average of its models
+        if lead is not None:  # collab-2 learns the average of its models before each step
             average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
             self.state["central"] = average.tolist()
 
