@@ -201,9 +201,7 @@ def picture(answers: Sequence[Answer]) -> Picture:
     )
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: np.array([getattr(x, name) for x in clear]) for name in kept}
-    return one_panel(
-        "decisions", title(answers), marks, sides, note, table, height=5.2, note=note
-    )
+    return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
 
 
 def _in_rows(value: Array, row: Array, low: Array, high: Array) -> tuple[Array, ...]:

@@ -111,8 +111,8 @@ def farthest(rows: Sequence[Columns]) -> str:
     )
     return (
         f"In its own model, Bianchi's fixed point is {value} % too high for {owners[far]} owners "
-        f"with {name[far]}; of {len(off)} settings {near} are within {GOAL:g} %, {beyond.sum()} beyond, "
-        f"{len(off) - near - beyond.sum()} undecided"
+        f"with {name[far]}; of {len(off)} settings {near} are within {GOAL:g} %, {beyond.sum()} "
+        f"beyond, {len(off) - near - beyond.sum()} undecided"
     )
 
 

@@ -21,8 +21,8 @@ LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
 FEW_LINES = 30  # owners whose own models' lines do not fill the frame
 NOTE = (
-    "ψ: loss above the least possible, as a share of it. It is the fit to the records of all; a "
-    "better fit is no gain of an owner."
+    "ψ: loss above the least possible, as a share of it. It is the fit to the records of all, not "
+    "to those of one owner."
 )
 OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
@@ -139,7 +139,7 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "joint model better than half of these"
+        on = "joint model better than half, and interval"
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
