@@ -244,15 +244,17 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         marks += [
             Layer("band", hops, None, one["low"], one["high"], look=band),
             Layer("line", hops, one["median"], look=look),
-            written(
-                hops[-1], one["median"][-1], name, "left" if len(hops) == 1 else "right", **color
-            ),
+            written(hops[-1], one["median"][-1], name, "right", **color)
+            if len(hops) > 1
+            else written(hops[-1], 2 * one["median"][-1], name, "over", **color),
         ]
     most = max(float(one["hops"][-1]) for one in tables)
     marks.append(Layer("level", y=1.0, look=TRUTH))
     marks.append(written(most + 2, 1.0, "below: the sum is a bound", "inside"))
     sides = (
-        Side("hops to the observing owner", limits=(-1.6, most + 2), ticks=range(1, int(most), 3)),
+        Side(
+            "hops to the observing owner", limits=(-0.8, most + 2), ticks=range(1, int(most) + 1, 3)
+        ),
         Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
     )
     caption = (
