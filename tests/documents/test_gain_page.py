@@ -69,3 +69,11 @@ def test_errors_that_the_page_takes_from_the_hospital_are_on_its_page():
     assert f"{own} own model, {joint} joint model, {adapted} adapted" in hospital
     late, early = float(own) - float(adapted), float(own) - min(float(joint), float(adapted))
     assert f"the gain is {late:.2f}, not {early:.2f}:" in PAGE
+
+
+def test_a_forecast_of_the_benchmark_takes_under_half_a_second():
+    page = " ".join((ROOT / "docs" / "how-long.md").read_text(encoding="utf-8").split())
+    assert "takes under half a second in the [benchmark of decisions](decisions.md)" in page
+    answers = [each for each in read(ROOT / "scenarios" / "decisions.csv") if each.seconds > 0]
+    for way in ("public", "owner", "all"):
+        assert np.mean([each.seconds for each in answers if each.way == way]) < 0.5
