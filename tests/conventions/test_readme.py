@@ -94,7 +94,8 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
     assert f"fit: {decided}\n" in capsys.readouterr().out
     [none, most] = re.findall(
-        r"At ε = 0\.1 the joint model fits better than (\d+) own models, at ε = 10 than (\d+) \(",
+        r"At ε = 0\.1 the joint model fits better than (\d+) of 20 own models, at ε = 10 than "
+        r"(\d+) \(",
         PROSE,
     )[0]
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
@@ -122,7 +123,8 @@ def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
 @pytest.mark.documents
 def test_other_loans_give_the_same_answer(tmp_path):
     """The sentence on other seeds: no smaller ψ at ε = 0.1, for 15 to 20 banks at ε = 10."""
-    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", HOME)[0]
+    home = " ".join(HOME.split())
+    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", home)[0]
     gains = []
     for seed in range(2, 9):
         scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))

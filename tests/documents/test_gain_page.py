@@ -69,3 +69,12 @@ def test_errors_that_the_page_takes_from_the_hospital_are_on_its_page():
     assert f"{own} own model, {joint} joint model, {adapted} adapted" in hospital
     late, early = float(own) - float(adapted), float(own) - min(float(joint), float(adapted))
     assert f"the gain is {late:.2f}, not {early:.2f}:" in PAGE
+
+
+def test_a_forecast_of_the_benchmark_takes_under_half_a_second():
+    page = " ".join((ROOT / "docs" / "how-long.md").read_text(encoding="utf-8").split())
+    assert "the median forecast takes under half a second: it has one budget and linear" in page
+    answers = read(ROOT / "scenarios" / "decisions.csv")
+    for way in ("public", "owner", "all"):
+        asked = {(x.table, x.epsilon, x.seconds) for x in answers if x.way == way}
+        assert np.median([seconds for _, _, seconds in asked]) < 0.5
