@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -83,7 +84,7 @@ def draw(floors: Sequence[Sequence[str]], joined: Sequence[bool]) -> Figure:
             letter = min(0.062, (_WIDTH - _LEFT - 0.1) / sum(len(room) + 2 for room in floor))
             left = _LEFT + 0.06
             for place, room in enumerate(floor):
-                shown = {"va": "center", "fontsize": _LETTERS, "color": "#44617b"}
+                shown: dict[str, Any] = {"va": "center", "fontsize": _LETTERS, "color": "#44617b"}
                 axes.text(left, lower, room, **shown)
                 left += letter * (len(room) + 2)
                 if joined[level] and place < len(floor) - 1:

@@ -171,7 +171,7 @@ def picture(answers: Sequence[Answer]) -> Picture:
     marks = [
         Layer("band", edges, None, [ends[0]] * 2, [ends[1]] * 2, look=shade),
         Layer("upright", 0.0, look=TRUTH),
-        Layer("rows", *_in_rows(gain, row, low, high), name="stated gain", look=STATED),
+        replace(_in_rows(gain, row, low, high), name="stated gain", look=STATED),
     ]
     if len(middle) > 0:
         said = f"not material:\nbelow {least:g} %"
@@ -179,7 +179,7 @@ def picture(answers: Sequence[Answer]) -> Picture:
     for name, of, look in (("inside", ~missed, TRUE), ("outside", missed, MISSED)):
         places = (row + 0.4 * decided)[of]
         drawn = _in_rows(truth[of], places, (truth - about)[of], (truth + about)[of])
-        marks.append(Layer("rows", *drawn, f"true gain, {name} the interval", look=look))
+        marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
     shown = [name for name in order if name in verdict]
     names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
     sides = (
@@ -204,9 +204,9 @@ def picture(answers: Sequence[Answer]) -> Picture:
     return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
 
 
-def _in_rows(value: Array, row: Array, low: Array, high: Array) -> tuple[Array, ...]:
-    """Return the numbers of rows, on the axis."""
-    return scaled(value), row, scaled(low), scaled(high)
+def _in_rows(value: Array, row: Array, low: Array, high: Array) -> Layer:
+    """Return rows on the axis."""
+    return Layer("rows", scaled(value), row, scaled(low), scaled(high))
 
 
 def scaled(per_cent: Any) -> Array:

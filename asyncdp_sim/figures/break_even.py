@@ -130,8 +130,8 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
             tone = {"color": look["color"]} if len(found) > 1 else {}
             ends, shade = np.minimum(line.half[1:], line.at[-1]), half | tone
             area = {"color": shade["color"], "alpha": 0.2}
-            every = [min(line.psi[1].min(), own.min()), line.psi[2].max()]
-            gained.append(Layer("band", ends, None, *([end] * 2 for end in every), look=area))
+            low, high = min(line.psi[0].min(), own.min()), line.psi[2].max()
+            gained.append(Layer("band", ends, None, [low] * 2, [high] * 2, look=area))
             gained.append(Layer("upright", line.half[0], look=half | tone))
     if own is not None:
         named = "own models without noise, one line each"
