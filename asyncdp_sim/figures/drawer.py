@@ -210,8 +210,8 @@ def draw(
         below = [wrapped(foot, int(72 * inches / (0.55 * letters)), 20)
                  for inches in (said.size[0], wide)]  # fmt: skip
         note = wrapped(said.note, int(72 * wide / (0.55 * letters)), 10)
-        above = "\n" * (note.count("\n") + (note != ""))
-        more = 1.2 * letters / 72 * (len(above) + below[1].count("\n") - below[0].count("\n"))
+        more = note.count("\n") + (note != "") + below[1].count("\n") - below[0].count("\n")
+        more *= 1.2 * letters / 72
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         spare = 0.0 if width is None else SPARE * now
         figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
@@ -226,11 +226,14 @@ def draw(
                 handles=keys, loc="outside upper left", ncols=columns, title=title,
                 alignment="left",
             )  # fmt: skip
-        if foot or note:
-            small: dict[str, Any] = {"ha": "left", "fontsize": letters}
-            last = figure.supxlabel(above + below[1], x=0.01, color=shade, **small)
-            over = Annotation(note, (0, 1), xycoords=last, va="top", color=THEORY, **small)
-            figure.add_artist(over)
+        small: dict[str, Any] = {"ha": "left", "fontsize": letters}
+        if note:  # its empty lines keep the room of the label, which has another colour
+            room = "\n" * (1 + below[1].count("\n"))
+            both = figure.supxlabel(note + room, x=0.01, color=THEORY, **small)
+            label = Annotation(below[1], (0, 0), xycoords=both, va="bottom", color=shade, **small)
+            figure.add_artist(label)
+        elif foot:
+            figure.supxlabel(below[1], x=0.01, color=shade, **small)
         if width is not None and (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi
