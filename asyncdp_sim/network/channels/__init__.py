@@ -3,7 +3,7 @@
 :class:`Parallel` stands here because its field holds any member of that register.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
@@ -12,21 +12,13 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import FAMILY, kind_of, members, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.network.channels.aloha import Aloha, Bottleneck, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.csma import Csma, Dcf
-from asyncdp_sim.network.channels.kind import (
-    Backoff,
-    ChannelKind,
-    Contended,
-    Fate,
-    Ideal,
-    Medium,
-    Port,
-)
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal, Medium, Port
 from asyncdp_sim.network.laws import uniforms
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma | Bottleneck
@@ -101,13 +93,10 @@ class ParallelMedium(Medium):
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
         ports, draws = [medium.port(owner) for medium in self._media], uniforms(source)
-
-        def send(
-            ticks: int, begins: Callable[[], bool], put_off: Callable[[], None]
-        ) -> Waiting[Fate]:
-            return ports[int(next(draws) * len(ports))](ticks, begins, put_off)
-
-        return send
+        # each transmission draws one of the channels
+        return lambda ticks, begins, put_off: ports[int(next(draws) * len(ports))](
+            ticks, begins, put_off
+        )
 
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
