@@ -337,12 +337,7 @@ def forecast(
     with one_thread(), told(progress) as receiver:
         known = population(base, private=private)
         found = forecasts.forecast(
-            base,
-            target=target,
-            known=known,
-            progress=receiver,
-            whose=whose,
-            workers=count,
+            base, target=target, known=known, whose=whose, workers=count, progress=receiver
         )
         others = None
         if alternatives and found.gains is not None:

@@ -20,7 +20,7 @@ from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.rows import FileRows, Source, Swap, Table
+from asyncdp_sim.data.tables.rows import FileRows, Source, Swap, Table, frozen
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.surrogates import PublicTable
@@ -88,6 +88,7 @@ class Dataset:
         Each row's rank in time (``data.order``).
     """
 
+    # What every data set has.
     features: tuple[Array, ...]
     targets: tuple[Array, ...]
     columns: tuple[str, ...]
@@ -95,6 +96,7 @@ class Dataset:
     real: bool
     source: Source | None = None
     notes: tuple[str, ...] = ()
+    # Rows that are held out or of no owner, and further facts of a table and its rows.
     held_out_features: tuple[Array, ...] = ()
     held_out_targets: tuple[Array, ...] = ()
     rows: tuple[Ints, ...] = ()
@@ -110,11 +112,11 @@ class Dataset:
     order: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("features", "held_out_features"):
-            by_columns = tuple(np.asfortranarray(x) for x in getattr(self, name))
+        for name in ("features", "targets", "held_out_features", "held_out_targets"):
+            by_columns = tuple(frozen(x) for x in getattr(self, name))
             object.__setattr__(self, name, by_columns)
         if self.unowned_features is not None:
-            object.__setattr__(self, "unowned_features", np.asfortranarray(self.unowned_features))
+            object.__setattr__(self, "unowned_features", frozen(self.unowned_features))
 
     @property
     def records(self) -> tuple[int, ...]:
@@ -132,22 +134,24 @@ class Dataset:
         ----------
         places : sequence of int
         judging : iterable of int
-            Places of owners whose records count in f, θ* and ψ. Those that are not in ``places``
-            become rows of no owner.
+            Places of owners whose records count in f, θ* and ψ. Training records of those that are
+            not in ``places`` become rows of no owner; their held-out rows are dropped.
         """
-        features, targets = self.unowned_features, self.unowned_targets
+        unowned_features, unowned_targets = self.unowned_features, self.unowned_targets
         rest = sorted({*judging} - {*places})
         if len(rest) > 0:
             x, y = ([arrays[i] for i in rest] for arrays in (self.features, self.targets))
-            if features is not None and targets is not None:
-                x, y = [*x, features], [*y, targets]
-            features, targets = np.concatenate(x), np.concatenate(y)
+            if unowned_features is not None and unowned_targets is not None:
+                x, y = [*x, unowned_features], [*y, unowned_targets]
+            unowned_features, unowned_targets = np.concatenate(x), np.concatenate(y)
 
         def some(values: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(values[i] for i in places) if len(values) > 0 else ()
 
         own: dict[str, Any] = {name: some(getattr(self, name)) for name in OF_EACH_OWNER}
-        return replace(self, unowned_features=features, unowned_targets=targets, **own)
+        return replace(
+            self, unowned_features=unowned_features, unowned_targets=unowned_targets, **own
+        )
 
     def encoded_of(self, owner: int, *, held_out: bool = False) -> Array:
         """Return the encoded columns (n, c) of the training or held-out rows of an owner (from 0).
@@ -178,48 +182,11 @@ class Dataset:
         return features, targets
 
 
-FAR = 1e3
-"""Times the median record's largest number: beyond it a solver may lose sight of the others."""
-
-
-def void(targets: Sequence[Array]) -> list[Bools]:
-    """Return which records contribute nothing, owner by owner."""
-    return [np.isnan(y) for y in targets]
-
-
-def outlying(features: Sequence[Array]) -> list[Bools]:
-    """Return which records' largest number is above :data:`FAR` times the median one, by owner.
-
-    Where an optimum is not found, the search is repeated without these records. Records of 0 alone
-    do not count in the median.
-    """
-    largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
-    sizes = np.concatenate(largest)
-    filled = sizes[sizes > 0]  # with many void records, 0 would be usual and all others outlying
-    usual = float(np.median(filled)) if len(filled) > 0 else 0.0
-    return [rows > FAR * usual for rows in largest]
-
-
-def only_labels(targets: Array, labels: Sequence[float]) -> Array:
-    """Return targets of a model that classifies; those that are none of its labels are NaN."""
-    return np.where(np.isin(targets, labels), targets, np.nan)
-
-
-def blank(arrays: Sequence[Array], nothing: Sequence[Bools]) -> list[Array]:
-    """Return rows or targets, with 0 for void records; the same arrays where none is void."""
-    blanked = []
-    for array, places in zip(arrays, nothing, strict=True):
-        if places.any():
-            array = array.copy(order="F")
-            array[places] = 0.0
-        blanked.append(array)
-    return blanked
-
-
 class DataKind(Variant):
     """A source of the owners' records."""
 
     needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")
+    """Fields that every kind of data has: the number of features, and the held-out share."""
 
     # Where the records come from.
     file: ClassVar[str | None] = None
@@ -231,13 +198,21 @@ class DataKind(Variant):
     origin: ClassVar[str]
     """Where the records come from, in words."""
     unsound: ClassVar[str | None] = None
-    """Why one private record has a say in what becomes of others; None where it has none."""
+    """Why one private record affects what becomes of others; None where it does not.
+
+    A result is then not private, and its label says why. ``hospital`` with the encoding
+    ``as-published`` is such a kind: it drops rows with missing cells.
+    """
 
     # What they hold.
     has_columns: ClassVar[bool] = False
     """Whether features come of a table's columns, so that one of ones may join them."""
     uncentred: ClassVar[str | None] = None
-    """The preprocessing that makes features of columns together without centring them."""
+    """The preprocessing that makes features of columns jointly, without centring them.
+
+    A run of a model that classifies warns of it. ``eigen-uncentred`` is one; None where there is
+    none.
+    """
     target_unit: ClassVar[str | None] = None
     """The unit of an error in the target, in words; None where none is known."""
     target_labels: ClassVar[tuple[float, ...] | None] = None
@@ -279,7 +254,10 @@ class DataKind(Variant):
         return column == self.split_column
 
     def read_for(self, labels: int, *, intercept: bool) -> Self:
-        """Return the data as a model reads them.
+        """Return the data as a model reads them; by default as they are.
+
+        Kinds with columns append a column of 1 for an intercept, and a table without declared
+        classes reads the target of a model that classifies as classes.
 
         Parameters
         ----------
@@ -331,7 +309,7 @@ class DataKind(Variant):
     ) -> Iterator[tuple[Array, Array]] | None:
         """Yield so many fresh features and targets of each owner's law; None where none are drawn.
 
-        They are independent of all records, and of the law of each owner as these are.
+        They are independent of the records, and follow the same law as the records of their owner.
         """
         return None
 
@@ -363,3 +341,41 @@ class DataKind(Variant):
         ValueError
             If ``swap`` names a row that is not there.
         """
+
+
+FAR = 1e3
+"""Times the median record's largest number: beyond it a solver may lose sight of the others."""
+
+
+def void(targets: Sequence[Array]) -> list[Bools]:
+    """Return which records contribute nothing, owner by owner."""
+    return [np.isnan(y) for y in targets]
+
+
+def outlying(features: Sequence[Array]) -> list[Bools]:
+    """Return which records' largest number is above :data:`FAR` times the median one, by owner.
+
+    Where an optimum is not found, the search is repeated without these records. Records of 0 alone
+    do not count in the median.
+    """
+    largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
+    sizes = np.concatenate(largest)
+    filled = sizes[sizes > 0]  # with many void records, 0 would be usual and all others outlying
+    usual = float(np.median(filled)) if len(filled) > 0 else 0.0
+    return [rows > FAR * usual for rows in largest]
+
+
+def only_labels(targets: Array, labels: Sequence[float]) -> Array:
+    """Return targets of a model that classifies; those that are none of its labels are NaN."""
+    return np.where(np.isin(targets, labels), targets, np.nan)
+
+
+def blank(arrays: Sequence[Array], nothing: Sequence[Bools]) -> list[Array]:
+    """Return rows or targets, with 0 for void records; the same arrays where none is void."""
+    blanked = []
+    for array, places in zip(arrays, nothing, strict=True):
+        if places.any():
+            array = array.copy(order="F")
+            array[places] = 0.0
+        blanked.append(array)
+    return blanked

@@ -14,7 +14,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.held_out import HeldOutShare, held_out_note, keep_apart
 from asyncdp_sim.data.splits import require_records
-from asyncdp_sim.data.tables.rows import Swap, frozen, take
+from asyncdp_sim.data.tables.rows import Swap, take
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -65,8 +65,8 @@ class GaussianData(DataKind):
         firsts = np.cumsum(counts) - counts
         target_words = "target's sign" if self.labels else "target"
         return Dataset(
-            features=tuple(frozen(x) for x, _ in seen),
-            targets=tuple(frozen(y) for _, y in seen),
+            features=tuple(x for x, _ in seen),
+            targets=tuple(y for _, y in seen),
             columns=tuple(f"x{j}" for j in range(1, self.features + 1)),
             public_rows_of_owner=(0,) * n_owners,
             real=False,
@@ -74,8 +74,8 @@ class GaussianData(DataKind):
                 f"Gaussian features and a linear {target_words}, drawn for this run.",
                 *held_out_note(kept, apart),
             ),
-            held_out_features=tuple(frozen(x) for x, _ in unseen),
-            held_out_targets=tuple(frozen(y) for _, y in unseen),
+            held_out_features=tuple(x for x, _ in unseen),
+            held_out_targets=tuple(y for _, y in unseen),
             rows=tuple(first + left for first, left in zip(firsts, kept, strict=True)),
         )
 

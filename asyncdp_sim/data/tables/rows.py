@@ -121,12 +121,13 @@ def require_column(column: str, columns: Sequence[str], key: str = "data.split")
 def nearest(name: str, columns: Sequence[str]) -> str:
     """Return the text of an error about a column that is not there.
 
-    Names are quoted if they are nearly what was asked for, or have it as a word, in any case: of
-    a wrong file, which may have no header at all, nothing is.
+    It quotes up to three columns whose names are similar to ``name``, or have it as a word; case
+    does not matter. Without such columns it quotes none: the first line of a wrong file may hold
+    private cells instead of names.
     """
     folded, asked = {str(column).casefold(): str(column) for column in columns}, name.casefold()
     near = difflib.get_close_matches(asked, folded, n=3, cutoff=0.5)
-    near += [name for name in folded if asked in re.split("[ ._]+", name) and name not in near]
+    near += [each for each in folded if asked in re.split("[ ._]+", each) and each not in near]
     if len(near) > 0:
         return f"nearest columns: {', '.join(folded[column] for column in near[:3])}"
     return f"allowed is one of its {len(columns)} columns, which asyncdp data FILE prints"
@@ -250,8 +251,11 @@ def consecutive(rows: Ints) -> bool:
 
 
 def frozen(array: Array) -> Array:
-    """Return the array as read-only float64, stored by columns, copied only if needed."""
-    held = np.asarray(array, dtype=np.float64, order="F")
+    """Return the array as read-only float64, stored by columns, copied only if needed.
+
+    Where it is not copied it is a view: the caller's array stays writable.
+    """
+    held = np.asarray(array, dtype=np.float64, order="F").view()
     held.flags.writeable = False
     return held
 
@@ -303,7 +307,7 @@ class Swap:
         return copied
 
     def in_table(self, table: Encoded) -> Table:
-        """Return an encoded table with the record replaced and scaled: a table without raw rows."""
+        """Return an encoded table, of which there are no raw rows, with the record replaced."""
         source = self.sources(len(table.target))
         return self.scaled(replace(table, matrix=table.matrix[source], target=table.target[source]))
 

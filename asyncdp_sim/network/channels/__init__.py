@@ -1,6 +1,10 @@
-"""Uplink channels; a shared one joins by its name in :data:`SharedChannel`."""
+"""Uplink channels; a shared one joins by its name in :data:`SharedChannel`.
+
+:class:`Parallel` stands here because its field holds any member of that register.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -37,7 +41,7 @@ class Parallel(ChannelKind):
 
     @override
     def own_faults(self) -> Iterator[Fault]:
-        if self.each.contended is not self.each:  # one from outside, that is not contended for
+        if not isinstance(self.each, Contended):  # a class from outside may be any channel
             rule = "allowed is a channel that answers share"
             yield Fault("each.kind", repr(self.each.kind), rule)
             return
@@ -63,11 +67,11 @@ class Parallel(ChannelKind):
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        inner = [
-            Fault(fault.key.replace("channel.", "channel.each.", 1), fault.given, fault.allowed)
-            for fault in self.each.faults(n_owners)
+        inner = self.each.faults(n_owners)  # of which keys begin with "channel."
+        below = [
+            replace(fault, key=fault.key.replace("channel.", "channel.each.", 1)) for fault in inner
         ]
-        return super().faults(n_owners) + inner
+        return super().faults(n_owners) + below
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
@@ -89,7 +93,10 @@ class ParallelMedium(Medium):
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
         ports, draws = [medium.port(owner) for medium in self._media], uniforms(source)
-        return lambda *how: ports[int(next(draws) * len(ports))](*how)
+        # each transmission draws one of the channels
+        return lambda ticks, begins, put_off: ports[int(next(draws) * len(ports))](
+            ticks, begins, put_off
+        )
 
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
@@ -97,6 +104,6 @@ Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
 
 
 def label_of(kind: str) -> str:
-    """Return the name in figures of a kind of channel; of one unknown here, the kind itself."""
+    """Return the name in figures of a kind of channel; of an unknown kind, the kind itself."""
     kinds = (member for member in members(Channel) if issubclass(member, ChannelKind))
     return {kind_of(member): member.label for member in kinds}.get(kind, kind)

@@ -364,7 +364,16 @@ class ChannelKind(Variant):
         return None
 
     def waits(self, own: Scope, purpose: str) -> Backoff | None:
-        """Return an owner's waits before it tries again; None where it does not wait."""
+        """Return an owner's waits before it tries again; None where it does not wait.
+
+        Parameters
+        ----------
+        own : Scope
+            The owner's random streams.
+        purpose : str
+            What it waits for, by which these draws have their own stream: ``deferral`` of a busy
+            channel, or ``resend`` of a lost answer.
+        """
         return None
 
     def packet_loss(self, message: str = "answer") -> PacketLoss:
@@ -377,7 +386,10 @@ class ChannelKind(Variant):
         return all(getattr(self, field) == 0.0 for field in MESSAGES.values())
 
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
+        """Return what does not fit the number of owners, with keys that begin with ``channel.``.
+
+        It is checked with all parts of the network; ``own_faults`` with the channel's table alone.
+        """
         return [
             fault
             for message, field in MESSAGES.items()
@@ -385,7 +397,11 @@ class ChannelKind(Variant):
         ]
 
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
-        """Return why a message of this airtime (time units) cannot be sent, if it cannot."""
+        """Return why a message of this airtime (time units) cannot be sent, if it cannot.
+
+        It is checked with the table of a channel that states its airtime, else with the network,
+        once the size of an answer is known. Keys are those of fields of the channel.
+        """
         return []
 
 

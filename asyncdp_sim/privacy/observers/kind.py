@@ -234,7 +234,7 @@ class TranscriptObserver(ObserverKind):
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
 _ROUNDING = 1e-3
-"""Share of ε by which a cost may differ from it, since multipliers are rounded."""
+"""A cost that differs from ε by a smaller share is the same: noise multipliers are rounded."""
 
 
 class AggregateObserver(ObserverKind):
@@ -354,7 +354,8 @@ class AggregateObserver(ObserverKind):
         """Yield what a run costs where more is seen than is claimed, of the dearest owner."""
         enough = self.enough(len(cost))
         squared = 2 * float(accountant.zcdp(accountant.answers).max())
-        # each answer has 1/enough of the noise's variance; one that hides a sum alone has all of it
+        # Each answer has 1/enough of the variance that hides a sum: a colluder more takes away one
+        # share, and a single answer has one. If one share is enough, each answer has all of it.
         wider = np.array([squared * enough / max(1, enough - 1), squared * enough])
         collude, single = gaussian_epsilons(wider, accountant.delta)
         yield (
@@ -372,9 +373,8 @@ class AggregateObserver(ObserverKind):
         # The product of chances holds if a step's draws are independent of the steps before …
         drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
         late = scenario.protocol.round_deadline is not None or scenario.topology is not None
-        if late or not (scenario.protocol.makes_updates and drawn):
-            return ()
-        if any(law.bursty for law in laws):
+        bursty = any(law.bursty for law in laws)
+        if late or bursty or not (scenario.protocol.makes_updates and drawn):
             return ()
         # … and the same for all owners.
         online = set(present.online_share(n_owners))
