@@ -14,8 +14,8 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
+from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
 from asyncdp_sim.learning.objectives import Model, Objective, Records
-from asyncdp_sim.learning.recording import Observed, largest_of_all
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee

@@ -27,7 +27,8 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.file_form import RAISED
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.recording import GradientMonitor, Observed, Trajectory
+from asyncdp_sim.learning.longest_gradients import GradientMonitor, Observed
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
@@ -359,7 +360,7 @@ def judged(
             curve["clip_bound"] = path.bounds[ks, row]
         for name, values in _unseen(task, models).items():
             curve[name] = values
-    starts, met = path.central[0].copy(), None if watch is None else watch.met()
+    starts, met = path.central[0].copy(), None if watch is None else watch.observed()
     return Learned(curves, starts, path.final, path.clipped, met)
 
 

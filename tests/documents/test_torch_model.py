@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.learning.longest_gradients import largest_of_all
 from asyncdp_sim.learning.objectives import MLP
-from asyncdp_sim.learning.recording import largest_of_all
 from asyncdp_sim.runs import run
 from tests.documents.parts import ROOT
 

@@ -14,13 +14,18 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning import recording
+from asyncdp_sim.learning import longest_gradients, recording
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.longest_gradients import (
+    GradientMonitor,
+    Observed,
+    largest,
+    largest_of_all,
+)
 from asyncdp_sim.learning.objectives import LinearRecords, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.recording import GradientMonitor, Observed, largest, largest_of_all
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
@@ -195,12 +200,12 @@ def test_the_fold_meets_the_same(part, monkeypatch):
     slow = {} if part == "request" else {"channel": LOSSY}
     outcome = run(scenario(**slow))
     task, streams = outcome.problem.task, Streams(1)
-    monkeypatch.setattr(recording, "NUMBERS", 40)
+    monkeypatch.setattr(longest_gradients, "NUMBERS", 40)
     seen = GradientMonitor(task.watched)
     cell = CellTask(task.steps, task.reply, 1, seen)
     fold(outcome.traces, [cell], [streams.within("replicate", r) for r in outcome.numbers])
-    assert seen.met().largest.tolist() == brute_force(outcome).tolist()
-    assert seen.met().queries == len(queries(outcome.scenario))
+    assert seen.observed().largest.tolist() == brute_force(outcome).tolist()
+    assert seen.observed().queries == len(queries(outcome.scenario))
     if part == "request, losses":
         assert {fate for *_, fate in queries(outcome.scenario)} >= {
             ExchangeOutcome.applied,
@@ -230,7 +235,7 @@ def test_live_learning_meets_what_its_replay_does():
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = GradientMonitor(task.watched)
     fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])
-    assert seen.met().largest.tolist() == met.largest.tolist()
+    assert seen.observed().largest.tolist() == met.largest.tolist()
 
 
 LOSSES = {"ridge": SQUARED, "logistic": LogisticLoss(), "svm": Hinge(), "huber": HuberLoss(0.7)}
@@ -256,7 +261,7 @@ def of_many(seed, model, norm, size, *, spread):
 def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
-        monkeypatch.setattr("asyncdp_sim.learning.recording.PAIRS", together)
+        monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.PAIRS", together)
         records, points = of_many(seed, model, norm, 120, spread=spread)
         rows, places = (each.ravel() for each in np.indices((120, len(points))))
         every = records.lengths_at(0, rows, points[places])
@@ -276,7 +281,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     for some in (points[:7], far, points[:0], points[:1]):
         found = []
         for few in (0, 10**6):
-            monkeypatch.setattr("asyncdp_sim.learning.recording.FEW", few)
+            monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.FEW", few)
             found += [largest(records, 0, some, least) for least in (0.0, 1.5)]
         assert found[:2] == found[2:]
 
@@ -284,7 +289,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
-    monkeypatch.setattr("asyncdp_sim.learning.recording.FEW", 0)  # few records have bounds
+    monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.FEW", 0)  # few records have bounds
     for seed in range(60):
         rng = np.random.default_rng(seed)
         records, points = of_many(seed, model, "l1", 60, spread=1.0)
@@ -338,7 +343,7 @@ def test_few_of_all_pairs_are_looked_at(monkeypatch):
     monkeypatch.setattr(LinearRecords, "ceilings", counted)
     seen = GradientMonitor(records)
     seen.take(np.zeros(3_000, dtype=np.int64), rng.laplace(size=(3_000, 5)))
-    assert seen.met().largest[0] > 0
+    assert seen.observed().largest[0] > 0
     assert sum(looked) < 20_000 * 3_000 / 300
 
 

@@ -1,6 +1,15 @@
 """Servers: several parameter servers step on their own, and agree on a model now and then.
 
 The network of POLAR-SGD (POLAR, section II): synchronous and free of faults, as assumed there.
+:class:`Servers` describes the protocol. N_h are the servers that client h talks to, and Δ is the
+window, the steps between two agreements. The stages of a server::
+
+    gathering ── all answers ──> stepping ──┬── within a window ───────────────────> gathering
+                                            ├── masking ── agreeing (all with all) ─> gathering
+                                            └── averaging (with neighbours) ────────> gathering
+
+Messages that take no event arrive within the call that sends them, and may move the sender itself
+on: what is sent is fixed before the first of them, and the stage is read anew after the last.
 """
 
 from collections import Counter
@@ -44,6 +53,8 @@ from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
 
 Read = Literal["minimum-wait", "client-averaged", "basic"]
+"""A client takes gradients at the first model that arrives; at the mean of its servers' models; or
+at each of these models, with an answer for each server."""
 
 
 class ServersTogether:
@@ -54,12 +65,11 @@ class ServersTogether:
     Parameters
     ----------
     learner : Learner
-        Who counts the updates.
+        Counts the updates.
     window : int
-        Δ.
+        Δ, in steps.
     agreements : sequence
-        Partners of each server in every agreement, used in turn; None is
-        everybody.
+        Partners of each server in every agreement, used in turn; None is all with all.
 
     Attributes
     ----------
@@ -78,12 +88,13 @@ class ServersTogether:
         self._missing: dict[int, int] = {}
 
     def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
-        """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
+        """Open an exchange for step ``step`` (from 1): model asked for and sent at these ticks.
 
-        The model is taken up now, and is still the server's: it waits for this owner's answer.
+        ``peer`` is the server that sent it, 0 for the mean of several. Learning reads the model
+        now: it is still the server's, which waits for this owner's answer.
         """
         message = self.learner.begin(owner)
-        exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
+        exchange = Exchange(message, owner, asked, read_tick, read_k=step - 1, peer=peer)
         self.learner.server_exchanges[message] = exchange
         self.learner.event(QUERY_SENT, owner, message)
         self.learner.learning.read(owner, message, peer)
@@ -132,10 +143,10 @@ class Stage(Enum):
     """The states of a server."""
 
     gathering = "it waits for clients' answers"
-    stepping = "all answers are there, and it steps after all else that arrives now"
+    stepping = "all answers are there, and it steps after all else that arrives at this tick"
     masking = "it waits for other servers' masks"
     agreeing = "it waits for other servers' masked models"
-    hearing = "it waits for its neighbours' models"
+    averaging = "it waits for its neighbours' models"
 
 
 class Server:
@@ -144,15 +155,16 @@ class Server:
     Parameters
     ----------
     number : int
-        J, from 1.
+        From 1.
     together : ServersTogether
     latency, exchange : iterator of int, or None
-        What its messages from and to clients take besides, and those to other servers, in ticks.
+        Ticks of each message from or to a client, in addition to the client's own; and of each
+        message to another server.
 
     Attributes
     ----------
     clients : list of Client
-        Those that talk to it, at least one.
+        The owners that talk to it, at least one.
     """
 
     def __init__(
@@ -166,7 +178,7 @@ class Server:
         self._kernel: Kernel = together.learner.kernel
         self._steps = 0
         self._stage = Stage.gathering
-        # How much has arrived by stage and step: of some, for later steps than the next.
+        # Messages that have arrived, by the stage and step that need them: some are for later ones.
         self._received: Counter[tuple[Stage, int]] = Counter()
 
     def send(self) -> None:
@@ -175,9 +187,9 @@ class Server:
         if step < self._together.learner.horizon:
             sent = (self.number, step, kernel.tick)
             for client in self.clients:
-                hear = partial(client.hear, *sent)
-                _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, hear)
-            self._step_if_complete()
+                arrive = partial(client.receive, *sent)
+                _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, arrive)
+            self._step_if_complete()  # answers may have arrived before this server was ready
 
     def receive(self, step: int, exchange: Exchange, _: object = None) -> None:
         """Take a client's answer for a step."""
@@ -195,17 +207,17 @@ class Server:
 
     def _step(self, _: object) -> None:
         self._steps += 1
-        del self._received[Stage.gathering, self._steps]
+        self._received.pop((Stage.gathering, self._steps))
         self._together.step(self.number)
         if self._steps % self._together.window > 0:
             self._continue()
             return
         near = self._together.partners(self.number, self._steps)
-        self._stage = Stage.masking if near is None else Stage.hearing
-        self._tell(near)
+        self._stage = Stage.masking if near is None else Stage.averaging
+        self._send_to_servers(near)
         self._agree()
 
-    def hear(self, stage: Stage, step: int, _: object = None) -> None:
+    def receive_from_server(self, stage: Stage, step: int, _: object = None) -> None:
         """Take what another server sends in a stage of the agreement after a step."""
         self._received[stage, step] += 1
         self._agree()
@@ -218,13 +230,13 @@ class Server:
         near = self._together.partners(self.number, self._steps)
         needed = len(self._together.servers) - 1 if near is None else len(near)
         if self._stage is Stage.masking and self._received[self._stage, self._steps] == needed:
-            del self._received[self._stage, self._steps]
+            self._received.pop((self._stage, self._steps))
             self._stage = Stage.agreeing
-            self._tell(near)
-        if self._stage not in (Stage.agreeing, Stage.hearing):
+            self._send_to_servers(near)
+        if self._stage not in (Stage.agreeing, Stage.averaging):
             return
         if self._received[self._stage, self._steps] == needed:
-            del self._received[self._stage, self._steps]
+            self._received.pop((self._stage, self._steps), None)  # no entry without neighbours
             self._continue()
 
     def _continue(self) -> None:
@@ -233,13 +245,13 @@ class Server:
         self._together.finish_step(self._steps)
         self.send()
 
-    def _tell(self, near: Sequence[int] | None) -> None:
-        """Send what this stage needs to every other server, or to some."""
+    def _send_to_servers(self, near: Sequence[int] | None) -> None:
+        """Send what this stage needs to the servers ``near``, or to all others if that is None."""
         stage, step = self._stage, self._steps  # what arrives at once may move this server on
         for server in self._together.servers:
             if server is not self and (near is None or server.number in near):
-                hear = partial(server.hear, stage, step)
-                _after(self._kernel, self._exchange, None, ANSWER_END, hear)
+                arrive = partial(server.receive_from_server, stage, step)
+                _after(self._kernel, self._exchange, None, ANSWER_END, arrive)
 
 
 class Client:
@@ -250,9 +262,9 @@ class Client:
     owner : Owner
     together : ServersTogether
     servers : sequence of Server
-        N_h.
+        N_h, those that it talks to.
     read : str
-        Where gradients are taken; see :class:`~.protocols.servers.Servers`.
+        Where gradients are taken; see ``Read``.
     """
 
     def __init__(
@@ -264,34 +276,36 @@ class Client:
         self._servers = servers
         self._read = read
         self._begun = 0  # iterations
-        self._heard: dict[int, int] = {}  # by server, when the model that it waits for was sent
-        self._asked = {server.number: 0 for server in servers}  # by server, when it last asked
+        # By server, in ticks: when the model of the next iteration was sent, and asked for.
+        self._sent: dict[int, int] = {}
+        self._asked = {server.number: 0 for server in servers}
 
-    def hear(self, server: int, step: int, sent: int, _: object = None) -> None:
-        """Take a server's model after a step, and begin the next iteration if nothing is lacking.
+    def receive(self, server: int, step: int, sent: int, _: object = None) -> None:
+        """Take a server's model after a step, and begin the next iteration if none is lacking.
 
-        Later ones are of no use where the first was taken.
+        A model that arrives after its iteration began, with the first, is not used.
         """
         if step == self._begun:
-            self._heard[server] = sent
-            if self._read == "minimum-wait" or len(self._heard) == len(self._servers):
+            self._sent[server] = sent
+            if self._read == "minimum-wait" or len(self._sent) == len(self._servers):
                 self._begun += 1
                 self._kernel.start(self._work())
 
     def _work(self) -> Activity:
         """Compute and upload the answers of an iteration."""
         kernel, together, owner = self._kernel, self._together, self.owner
-        step, sent, self._heard = self._begun, self._heard, {}
-        jobs: list[tuple[int, Sequence[Server]]] = [(next(iter(sent)), self._servers)]
+        step, sent, self._sent = self._begun, self._sent, {}
+        # For each answer: the server whose model it is of (0: the mean of all), and its receivers.
+        answers: list[tuple[int, Sequence[Server]]] = [(next(iter(sent)), self._servers)]
         if self._read == "basic":
-            jobs = [(server.number, [server]) for server in self._servers]
+            answers = [(server.number, [server]) for server in self._servers]
         elif self._read == "client-averaged":
-            jobs = [(0, self._servers)]
+            answers = [(0, self._servers)]
         opened = []
-        for peer, servers in jobs:
-            asked = self._asked[servers[0].number]
-            read = sent[peer] if peer > 0 else max(sent.values())
-            opened.append((together.read(owner.number, asked, peer, read, step), servers))
+        for peer, servers in answers:
+            asked_tick = self._asked[servers[0].number]
+            read_tick = sent[peer] if peer > 0 else max(sent.values())
+            opened.append((together.read(owner.number, asked_tick, peer, read_tick, step), servers))
         for exchange, servers in opened:
             if owner.compute is not None:
                 yield kernel.tick + next(owner.compute), GRADIENT_READY
@@ -304,21 +318,21 @@ class Client:
 
 def _after(
     kernel: Kernel,
-    message: Durations,
-    latency: Durations,
+    first: Durations,
+    second: Durations,
     priority: Priority,
     arrive: Callable[..., None],
 ) -> None:
-    """Let a message arrive after the sum of two durations; at once where both take no event."""
-    if message is None and latency is None:
+    """Let a message arrive after a duration of each iterator, or at once if there is none."""
+    if first is None and second is None:
         arrive()
         return
-    ticks = (0 if message is None else next(message)) + (0 if latency is None else next(latency))
+    ticks = (0 if first is None else next(first)) + (0 if second is None else next(second))
     Moment(kernel, kernel.tick + ticks, priority).callbacks.append(arrive)
 
 
-MOST = 1000
-_BLOCK = 512
+MOST_SERVERS = 1000  # agreements on a graph are matrices of S × S
+_BLOCK = 512  # durations that are drawn at a time, at most
 Reach = Annotated[
     Annotated[int, Field(ge=2), Tag(TAGS[0])] | Annotated[Literal["all"], Tag(TAGS[2])],
     Discriminator(lambda value: TAGS[2] if isinstance(value, str) else TAGS[0]),
@@ -355,9 +369,9 @@ class Servers(ProtocolKind):
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
-    count: Annotated[int, Field(ge=2, le=MOST)]
+    count: Annotated[int, Field(ge=2, le=MOST_SERVERS)]
     reach: Reach = "all"
-    read: Literal["minimum-wait", "client-averaged", "basic"]
+    read: Read
     window: Count
     latency: OneOrSeveral[Law] = NoTime()
     exchange: Law = NoTime()
@@ -377,9 +391,9 @@ class Servers(ProtocolKind):
 
     @property
     def agreements(self) -> tuple[Neighbours | None, ...]:
-        """Return the servers that exchange models in agreement w = 1, 2, …, in turn.
+        """Return the partners of each server in agreement w = 1, 2, …, in turn.
 
-        None stands for all with all: these agree by secure consensus.
+        None is all with all: these agree by secure consensus.
         """
         if self.graph is None:
             return (None,)
@@ -387,7 +401,7 @@ class Servers(ProtocolKind):
 
     @property
     def n_reached(self) -> int:
-        """|N_h|."""
+        """|N_h|, the number of servers that each client talks to."""
         return self.count if self.reach == "all" else self.reach
 
     def reached(self, client: int) -> tuple[int, ...]:
@@ -396,7 +410,7 @@ class Servers(ProtocolKind):
 
     @override
     def faults_of_network(self, network: Any) -> Iterator[Fault]:
-        """Yield what a synchronous network without faults does not have, or has too few of."""
+        """Yield settings that a synchronous network without faults cannot have."""
         n_owners = network.n_owners
         sync = "protocol servers is synchronous and without faults, as published"
         if not network.availability.always_online:
@@ -468,7 +482,6 @@ class Servers(ProtocolKind):
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-
         learner.recorder.in_order = False
         learner.hold()
         together = ServersTogether(learner, self.window, self.agreements)

@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim import load
 from asyncdp_sim.core.errors import AsyncDPError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.learning.recording import largest
+from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

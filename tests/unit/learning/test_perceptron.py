@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import MLP, LinearRecords, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.losses import LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronObjective, PerceptronRecords
 from asyncdp_sim.learning.objectives.models import LinearObjective
-from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare

@@ -14,8 +14,9 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.recording import GradientMonitor, Trajectory
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import (
@@ -291,8 +292,8 @@ def test_each_watch_is_shown_its_own_cells_queries(hundred):
     for cell, watch in zip(cells, watches, strict=True):
         seen = GradientMonitor(plain)
         alone(hundred[:5], replace(cell, watch=seen))
-        met.append(seen.met().largest.tolist())
-        assert watch is None or watch.met().largest.tolist() == met[-1]
+        met.append(seen.observed().largest.tolist())
+        assert watch is None or watch.observed().largest.tolist() == met[-1]
     assert met[0] != met[2]
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import Logistic, Softmax
 from asyncdp_sim.learning.objectives.losses import LogisticLoss
 from asyncdp_sim.learning.objectives.models import LinearObjective
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss, SoftmaxRecords
-from asyncdp_sim.learning.recording import largest
 from tests.unit.learning.problems import records
 from tests.unit.learning.test_record_gradients import of_classes
 

@@ -9,9 +9,9 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.data.dataset import outlying
+from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
-from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

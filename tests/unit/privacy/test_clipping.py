@@ -14,8 +14,8 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.learning.answers import AdaptiveBound, clipped
+from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
-from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest

@@ -251,7 +251,7 @@ class AsyncStrategy:
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
         if not all(isinstance(reply.get(name, 0), int) for name in ("owner", "left", "refused")):
-            reply = {}  # a client of another app's: it counts as a failure, and stops no server
+            reply = {}  # not of this app's client: it counts as a failure, and stops no run
         answer, asked = np.array(reply.get("answer", [])), sent.owner is not None
         fits = answer.dtype.kind == "f" and answer.shape == (self.plan["size"],)
         # An answer counts if its owner was asked for it.
@@ -294,7 +294,7 @@ class AsyncStrategy:
     def _party_of(self, node: int, owner: int | None) -> Party:
         """Return the owner that a node speaks for: none of the plan's, if another node is there.
 
-        Of an empty reply, that is the owner that the node spoke for before.
+        A reply that names no owner is of the owner that the node spoke for before.
         """
         stranger = Party(f"node {node}", 0)
         if owner not in range(len(self.parties)):
