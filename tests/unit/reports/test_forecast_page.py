@@ -137,6 +137,7 @@ def test_other_protocols_at_the_same_epsilon_have_a_table(content, seen):
     drawn = seen(alternatives=[sums, sums | refused])
     assert "as in the scenario" in drawn.text
     assert "sums of answers, δ = 1e-06" in drawn.text
-    better = "Better protocol: sums of answers: the average owner gains 0.30 (0.10 to 0.50) more"
-    assert better in drawn.text
+    better = "Better protocol: sums of answers, δ = 1e-06: the average owner gains 0.30"
+    unit = f" {content['unit']}" if content["unit"] else ""
+    assert f"{better}{unit} (0.10 to 0.50) more" in drawn.text
     assert "noisy second moments: given mlp" in drawn.text
