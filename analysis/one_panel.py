@@ -15,9 +15,11 @@ from asyncdp_sim.sentences.label import Label
 
 DOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5, "color": BLUE}
 TRUTH: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "color": THEORY}
-MEASURED = Layer("line", name="measured, ± 2 standard errors", look=DOTS | {"color": GRAY})
-PREDICTED = Layer("line", name="predicted", look={"color": GRAY})
+MEASURED = Layer("line", name="measured (dots), ± 2 standard errors", look=DOTS | {"color": GRAY})
+PREDICTED = Layer("line", name="predicted (lines)", look={"color": GRAY})
 """The keys of what is measured in any colour, and predicted."""
+PSI = "ψ: how far the loss of all records is above the least possible, as a share of it"
+"""For notes; ψ is a fit."""
 PUBLIC = Label("No private record is used.", True, 0.0, 0.0, timing_accounted=True, release=True)
 _OFF: dict[str, dict[str, Any]] = {
     "above": {"xytext": (2, 4), "va": "bottom"},
@@ -49,8 +51,9 @@ def one_panel(
     table: Columns,
     shown: Sequence[Result] | Label = PUBLIC,
     height: float = 3.2,
+    note: str = "",
 ) -> Picture:
     """Return a picture of one panel, so many inches high, with the label of what was run."""
-    said = Declaration([Panel(marks, *sides)], (6.5, height), title)
+    said = Declaration([Panel(marks, *sides)], (6.5, height), title, note=note)
     of = shown if isinstance(shown, Label) else label(shown)
     return Picture(name, said, table, caption, of)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, one_panel, written
+from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture, save
-from asyncdp_sim.figures.style import GRAY
+from asyncdp_sim.figures.style import VERMILION
 from scenarios.decisions import BUDGETS, WAYS, Answer, Table, answered, tables, write
 
 COMMANDS = {
@@ -22,23 +23,20 @@ COMMANDS = {
     "all": "`forecast --private` (all rows)",
     "run": "`run` (held-out rows)",
 }
-COLOURS = {
-    "gains": "#1b7837",
-    "no material difference": "#2166ac",
-    "does worse": "#b2182b",
-}
-"""In the order of the picture."""
-DECIDED = "gains", "does worse"
-NAMES = {
+VERDICTS = {
     "gains": "gains",
     "no material difference": "no material\ndifference",
     "does worse": "does\nworse",
 }
-STATED: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "capsize": 0}
+"""In the order of the picture, each as it is written there."""
+DECIDED = "gains", "does worse"
+STATED: dict[str, Any] = DOTS | {"markersize": 3.5, "elinewidth": 1.0, "capsize": 0}
 TRUE: dict[str, Any] = STATED | {"marker": "D", "color": "black", "elinewidth": 0.7}
+MISSED: dict[str, Any] = TRUE | {"color": VERMILION}
 REACH = -90, 65
 """Least and largest gain and true gain of the picture, % of the own error."""
-STEPS = {True: 2.6, False: 0.8}
+TICKS = -80, -20, -5, 0, 5, 20, 60
+STEPS = {True: 2.6, False: 1.3}
 """Heights of a row: of a gain or loss, and of no material difference."""
 APART = 1.5
 """Between verdicts of one kind and of the next."""
@@ -86,8 +84,10 @@ def _owners(answers: Sequence[Answer]) -> Iterator[str]:
     clear = _clear(answers)
     yield from ("", f"There are {too_large(clear)}:")
     yield (
-        f"only large estimates are decided. {sum(x.covered for x in clear)} of the {len(clear)} "
-        "intervals of verdicts that are not undecided hold the true gain."
+        f"only large estimates are decided. Truly below {100 * MATERIAL:g} % are "
+        f"{_small(clear, 'gains')} and {_small(clear, 'does worse')}. "
+        f"{sum(map(holds, clear))} of the {len(clear)} intervals of clear verdicts hold the true "
+        f"gain, {sum(x.covered for x in clear)} if its own uncertainty is added."
     )
 
 
@@ -153,49 +153,70 @@ def _wrong(clear: Sequence[Answer]) -> str:
 
 def picture(answers: Sequence[Answer]) -> Picture:
     """Draw the gains of all verdicts that are clear beside their truths, a row for each."""
-    order = list(COLOURS)
+    order = list(VERDICTS)
     clear = sorted(
         map(_in_percent, _clear(answers)), key=lambda x: (order.index(x.verdict), -x.gain)
     )
     row = np.cumsum([STEPS[x.decided] for x in clear])
     row += [APART * order.index(x.verdict) for x in clear]
-    columns = ("truth", "gain", "low", "high", "error", "verdict")
-    truth, gain, low, high, error, verdict = (
+    columns = ("truth", "gain", "low", "high", "error", "verdict", "decided")
+    truth, gain, low, high, error, verdict, decided = (
         np.array([getattr(x, name) for x in clear]) for name in columns
     )
-    least, about = 100 * MATERIAL, 1.96 * error
-    ends = -STEPS[True], row[-1] + 2 * STEPS[True]
+    missed = ~np.array([holds(x) for x in clear])
+    least, about = 100 * MATERIAL, np.where(decided | missed, 1.96 * error, 0.0)
+    ends, middle = (-STEPS[True], row[-1] + 2 * STEPS[True]), row[~decided]
     shade = {"color": "0.9", "zorder": 0}
+    edges = scaled([-least, least])
     marks = [
-        Layer("band", [-least, least], None, [ends[0]] * 2, [ends[1]] * 2, look=shade),
-        written(least, float(np.mean(ends)), f"not material:\nwithin {least:g} %", "right"),
+        Layer("band", edges, None, [ends[0]] * 2, [ends[1]] * 2, look=shade),
         Layer("upright", 0.0, look=TRUTH),
-        Layer("line", name="stated gain", look=STATED | {"color": GRAY}),
-        Layer("line", name="true gain", look=TRUE),
+        replace(_in_rows(gain, row, low, high), name="stated gain", look=STATED),
     ]
+    if len(middle) > 0:
+        said = f"not material:\nbelow {least:g} %"
+        marks.insert(1, written(edges[1], float(middle.mean()), said, "right"))
+    for name, of, look in (("inside", ~missed, TRUE), ("outside", missed, MISSED)):
+        places = (row + 0.4 * decided)[of]
+        drawn = _in_rows(truth[of], places, (truth - about)[of], (truth + about)[of])
+        marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
     shown = [name for name in order if name in verdict]
-    for name in shown:
-        here = verdict == name
-        small = {} if name in DECIDED else {"markersize": 2}
-        look, black = STATED | {"color": COLOURS[name]} | small, TRUE | small
-        of = row[here] + 0.4 * (name in DECIDED)
-        marks.append(Layer("rows", gain[here], row[here], low[here], high[here], look=look))
-        marks.append(
-            Layer("rows", truth[here], of, (truth - about)[here], (truth + about)[here], look=black)
-        )
-    names = [f"{NAMES.get(name, name)} ({np.sum(verdict == name)})" for name in shown]
+    names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
     sides = (
-        Side("gain, % of the own model's error\n(95 % intervals)", limits=REACH),
+        Side(
+            "gain, % of the own model's error",
+            limits=tuple(scaled(REACH)),
+            ticks=scaled(TICKS).tolist(),
+            labels=[f"{each:+}".replace("-", "−") if each else "0" for each in TICKS],
+        ),
         Side(
             limits=ends[::-1],
             ticks=[row[verdict == name].mean() for name in shown],
             labels=names,
         ),
     )
-    caption = "Strokes: 95 % intervals. A row is one verdict on one owner."
+    note = (
+        "A row is one clear verdict on one owner. Lines: 95 % intervals; true gains inside an "
+        "interval of no material difference have none. The axis is stretched about 0."
+    )
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: np.array([getattr(x, name) for x in clear]) for name in kept}
-    return one_panel("decisions", title(answers), marks, sides, caption, table, height=4.2)
+    return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
+
+
+def _in_rows(value: Array, row: Array, low: Array, high: Array) -> Layer:
+    """Return rows on the axis."""
+    return Layer("rows", scaled(value), row, scaled(low), scaled(high))
+
+
+def scaled(per_cent: Any) -> Array:
+    """Return places on the axis: the inverse hyperbolic sine, in units of what is material."""
+    return np.arcsinh(np.asarray(per_cent, dtype=float) / (100 * MATERIAL))
+
+
+def holds(x: Answer) -> bool:
+    """Return whether the interval holds the true gain itself, whose own error is not added."""
+    return x.low <= x.truth <= x.high
 
 
 def _clear(answers: Sequence[Answer]) -> list[Answer]:
@@ -204,14 +225,17 @@ def _clear(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def title(answers: Sequence[Answer]) -> str:
-    """Return what the picture shows: the verdicts, how many are wrong, and what intervals hold."""
+    """Return what the picture shows: how many verdicts are clear, and how true these are."""
     told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
-    times = _times(clear)
+    sides = [x for x in clear if x.decided]
+    none = [x for x in clear if not x.decided]
     return (
-        f"Of {len(told)} verdicts {len(clear)} are clear. {sum(x.wrong for x in clear)} of these "
-        f"are certainly wrong, and {sum(x.covered for x in clear)} intervals hold the true gain; "
-        f"but {sum(each > 1 for each in times)} of the {len(times)} gains and losses are stated "
-        f"too large ({min(times):.1f} to {max(times):.1f} times)"
+        f"{len(told) - len(clear)} of {len(told)} verdicts are undecided. Of {len(sides)} gains "
+        f"and losses, {sum(x.gain * x.truth > 0 for x in sides)} have the right sign and "
+        f"{sum(x.truly_material for x in sides)} are truly {100 * MATERIAL:g} % or more; "
+        f"{sum(not x.truly_material for x in none)} of {len(none)} verdicts of no material "
+        f"difference are true; {sum(map(holds, clear))} of {len(clear)} intervals hold the true "
+        "gain"
     )
 
 
@@ -222,6 +246,14 @@ def too_large(clear: Sequence[Answer]) -> str:
         f"{len(times)} gains or losses, {sum(each > 1 for each in times)} of which are stated too "
         f"large ({min(times):.1f} to {max(times):.1f} times the true ones)"
     )
+
+
+def _small(clear: Sequence[Answer], verdict: str) -> str:
+    """Return of how many verdicts the truth is not material, and of how many certainly."""
+    told = [x for x in clear if x.verdict == verdict]
+    small = [x for x in told if not x.truly_material]
+    certain = sum(abs(x.truth) + 1.96 * x.error < x.material for x in small)
+    return f"{len(small)} of {len(told)} “{verdict}” ({certain} certainly)"
 
 
 def _times(clear: Sequence[Answer]) -> list[float]:

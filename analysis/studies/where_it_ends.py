@@ -151,7 +151,7 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
     best, last, places = found[0].best, len(rows), np.arange(len(rows))
     labels = [each.name for each in found]
     marks = [
-        replace(PREDICTED, look=tick),
+        replace(PREDICTED, name="predicted", look=tick),
         replace(MEASURED, look=DOTS),
         Layer("upright", best, look=TRUTH),
         written(best, -0.5, "θ*", "right"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import written
+from analysis.one_panel import TRUTH, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
@@ -20,8 +20,9 @@ from asyncdp_sim.scenario.paths import VARIANT
 TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached, where a learner chooses whom to ask."""
-ASIDE = 1.08
-"""Ratio of the m at which neighbouring policies are drawn, so that each is seen."""
+STACKED = 1.17
+"""Ratio of the heights at which policies stand that never reach the target."""
+TICKS = (5, 10, 20, 50, 100)
 PUBLISHED: dict[str, Any] = {"color": "#E69F00", "alpha": 0.25, "zorder": 0}
 SAVED = (0.29, 0.46)
 """Published shares of the time saved over all alike, with a task for each owner (2603.26231)."""
@@ -99,39 +100,41 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     usual, n_owners = rows[0], found[0].results[0].n_owners
     values = np.concatenate([ends(table, "time") for table in rows], axis=1)
     never = 2 * float(values[np.isfinite(values)].max(initial=1.0))
-    lowest = float(values.min(initial=never))
-    marks = list[Layer]()
+    lowest, top = float(values.min(initial=never)), never * STACKED ** len(rows)
+    marks = [Layer("level", y=never, look=TRUTH | {"linestyle": ":"})]
     for place, (table, look) in enumerate(zip(rows, looks(len(rows), markersize=3.5), strict=True)):
-        there = np.isfinite(table["time"])
-        at = table["tasks"] * ASIDE ** (place - (len(rows) - 1) / 2)
+        there, at = np.isfinite(table["time"]), table["tasks"]
         shown = np.minimum(ends(table, "time"), never)
         marks.append(measured(at[there], shown[:, there], name=str(table["p"][0]), **look))
-        marks.append(Layer("line", at[~there], shown[0, ~there], look=look | {"linestyle": ""}))
-    if np.isinf(values).any():
-        marks.append(written(np.sort(usual["tasks"])[-2:][0], never, "never reached", "over"))
+        height = np.full(np.count_nonzero(~there), never * STACKED ** (place + 0.5))
+        marks.append(Layer("line", at[~there], height, look=look | {"linestyle": ""}))
     known = (usual["tasks"] == n_owners) & np.isfinite(usual["time"])
     for from_here in usual["time"][known]:  # one, or none
         low, high = (from_here * (1 - share) for share in SAVED[::-1])
         lowest = min(low, lowest)
         marks.append(Layer("span", low=low, high=high, look=PUBLISHED))
-        least, most = (f"{100 * share:.0f}" for share in SAVED)
-        marks.append(written(1, low, f"published: {least} to {most} % sooner", "below"))
+        said = f"published, against {rows[0]['p'][0]}, m = {n_owners}"
+        marks.append(written(1, low, said, "below"))
+    places = [each for each in TICKS if lowest / 1.7 < each < never]
     sides = (
         Side("tasks at a time, $m$", log=True, ticks=usual["tasks"].tolist()),
         Side(
             f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)",
             log=True,
-            limits=(lowest / 1.7, 2.2 * never),
-            grid=True,
+            limits=(lowest / 1.7, top),
+            ticks=[*places, (never * top) ** 0.5],
+            labels=[*map(number, places), "never"],
         ),
     )
-    return Declaration([Panel(marks, *sides)], (6.5, 3.4), cheapest(rows, n_owners))
+    note = "ψ: loss above the least possible, as a share. A bar to “never” has no end."
+    return Declaration([Panel(marks, *sides)], (6.5, 3.7), cheapest(rows, n_owners), note=note)
 
 
 def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     """Return which policy and number of tasks reach the target first, and what that saves.
 
-    Of those whose interval has an upper end, over the first policy with a task for each owner.
+    Of those whose interval has an upper end, over the first policy with a task for each owner. The
+    interval of that share is of both intervals' halves in quadrature, as if runs were independent.
     """
     name, tasks = (np.concatenate([table[of] for table in rows]) for of in ("p", "tasks"))
     value, low, high = np.concatenate([ends(table, "time") for table in rows], axis=1)
@@ -146,9 +149,14 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     if len(usual) == 0 or not np.isfinite(value[usual[0]]):
         return text
     least, most = (f"{100 * share:.0f}" for share in SAVED)
-    saved = 100 * (1 - value[best] / value[usual[0]])
-    said = f"{saved:.0f} % sooner than {name[0]}, m = {n_owners} (published: {least} to {most} %)"
-    return f"{text}, {said}"
+    ratio = value[best] / value[usual[0]]
+    sooner = np.hypot(np.log(value[best] / low[best]), np.log(high[usual[0]] / value[usual[0]]))
+    later = np.hypot(np.log(high[best] / value[best]), np.log(value[usual[0]] / low[usual[0]]))
+    shares = (100 * (1 - ratio * np.exp(off)) for off in (0.0, later, -sooner))
+    text += ", {:.0f} % ({:.0f} to {:.0f} %) sooner than ".format(*shares)
+    text += f"{name[0]}, m = {n_owners} (published: {least} to {most} %)"
+    more = tasks[(name == name[best]) & (tasks > tasks[best]) & np.isinf(value)]
+    return f"{text}; with m = {more.min():g} it never does" if len(more) > 0 else text
 
 
 FIGURE = SweepFigure(
@@ -158,7 +166,7 @@ FIGURE = SweepFigure(
         "by which the learner chooses owners; error bars: 95 % intervals over replicates drawn "
         "again; of one that ends at the top some do not reach it. Policies that do not reach it "
         "within the run stand at the top. The published saving is drawn from the mean that it is "
-        "over, without its error; marks are moved sideways to tell them apart. Every owner "
+        "over, without its error. Every owner "
         "spends the same ε under each policy; its number of answers, and their noise, differ."
     ),
 )  # fmt: skip

@@ -4,8 +4,9 @@ Wrong arguments and attributes are answered with what is allowed.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,28 @@ def as_path(given: object, name: str, allowed: str) -> Path:
     return Path(given)
 
 
-def as_count(given: object, name: str) -> int:
-    """Return a whole number ≥ 1, or raise a SpecError."""
-    if isinstance(given, bool) or not hasattr(given, "__index__") or given.__index__() < 1:
-        raise SpecError([Fault(name, show(given), "allowed is a whole number ≥ 1")])
+def as_count(given: object, name: str, least: int = 1) -> int:
+    """Return a whole number ≥ ``least``, or raise a SpecError."""
+    if isinstance(given, bool) or not hasattr(given, "__index__") or given.__index__() < least:
+        raise SpecError([Fault(name, show(given), f"allowed is a whole number ≥ {least}")])
     return int(given.__index__())
+
+
+def as_number(given: object, name: str, allowed: str, fits: Callable[[float], bool]) -> float:
+    """Return a number that ``fits``, or raise a SpecError that says which are allowed."""
+    if isinstance(given, bool) or not isinstance(given, Real) or not fits(float(given)):
+        raise SpecError([Fault(name, show(given), f"allowed is {allowed}")])
+    return float(given)
+
+
+def as_names(given: object, name: str, count: int) -> list[str]:
+    """Return ``count`` different texts, or raise a SpecError."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise wrong_type(name, given, f"a list of {count} different texts")
+    texts = list(given)
+    if not (all(isinstance(text, str) for text in texts) and len({*texts}) == len(texts) == count):
+        raise SpecError([Fault(name, show(texts), f"allowed is a list of {count} different texts")])
+    return texts
 
 
 def wrong_type(name: str, given: object, allowed: str) -> SpecError:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim import results as opened
-from asyncdp_sim.api import as_count, as_path, wrong_type
+from asyncdp_sim import results as on_disk
+from asyncdp_sim.api import as_count, as_names, as_number, as_path, wrong_type
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Forecast, Trace
 from asyncdp_sim.audits import Audit
@@ -22,6 +22,9 @@ from asyncdp_sim.scenario.catalogue import scenario_file
 SCENARIO = "a Scenario, a name in the catalogue, the path of a TOML file, or a dict of its tables"
 RESULT = "a Result, a Sweep, or the path of a directory"
 FOLDER = "the path of a directory"
+
+AnyScenario = Scenario | Path | str | Mapping[str, Any]
+"""What every function takes as a scenario: itself, or what :func:`load` takes."""
 
 
 def load(
@@ -67,8 +70,8 @@ def load(
     return scenario_read
 
 
-def as_scenario(given: Scenario | Path | str) -> Scenario:
-    """Return a scenario as it is, or by its name or path."""
+def as_scenario(given: AnyScenario) -> Scenario:
+    """Return a scenario as it is, or load it by its name or path, or from its tables."""
     return given if isinstance(given, Scenario) else load(given)
 
 
@@ -92,8 +95,8 @@ def open(directory: Path | str) -> Result | Sweep:
     True
     """
     folder = as_path(directory, "directory", FOLDER)
-    result, place = opened.open_directory(folder), KeptDirectory(folder)
-    return Sweep(result, place) if isinstance(result, opened.Sweep) else Result(result, place)
+    result, kept = on_disk.open_directory(folder), KeptDirectory(folder)
+    return Sweep(result, kept) if isinstance(result, on_disk.Sweep) else Result(result, kept)
 
 
 def as_directory(given: Result | Sweep | Path | str) -> Path:
@@ -141,10 +144,13 @@ def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -
     *results : Result or path
         Two or more; the cells of a sweep are results.
     names : sequence of str, optional
-        Names of the results. Absent: their directories or scenarios.
+        Different names of the results, one each. Absent: their directories; of results in temporary
+        directories, their scenarios with their numbers among the arguments.
 
     Raises
     ------
+    SpecError
+        If ``names`` are not so many different texts.
     ResultError
         If there are fewer than two results, or one is a sweep, no result, or given twice.
 
@@ -157,26 +163,24 @@ def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -
     True
     """
     from asyncdp_sim.comparisons.comparison import compare as compared
+    from asyncdp_sim.comparisons.comparison import directory_names
 
-    opened_ones = tuple(result for result in results if isinstance(result, Result))
-    if names is None and any(not result.kept for result in opened_ones):
-        names = [_name(result, place) for place, result in enumerate(results, 1)]
-    if names is not None and not len(set(names)) == len(names) == len(results):
-        problem, remedy = f"{list(names)}", f"allowed are {len(results)} different ones"
-        raise SpecError([Fault("names", problem, remedy)])
-    places = [as_directory(result) for result in results]
-    return Comparison(compared(places, names), opened_ones)
-
-
-def _name(result: Result | Path | str, place: int) -> str:
-    """Return what a result is called beside one that has no directory of its own."""
-    if isinstance(result, Result) and not result.kept:
-        return f"{result.manifest['scenario']['id']} ({place})"
-    return as_directory(result).name
+    directories = [as_directory(result) for result in results]
+    opened = tuple(result for result in results if isinstance(result, Result))
+    if names is None:
+        # a temporary directory's own name says nothing, and must not lengthen the others' names
+        temporary = [result.directory for result in opened if not result.kept]
+        called = directory_names([path for path in directories if path not in temporary])
+        for place, result in enumerate(results):
+            if isinstance(result, Result) and not result.kept:
+                called.insert(place, f"{result.manifest['scenario']['id']} ({place + 1})")
+    else:
+        called = as_names(names, "names", len(results))
+    return Comparison(compared(directories, called), opened)
 
 
 def run(
-    scenario: Scenario | Path | str,
+    scenario: AnyScenario,
     *,
     out: Path | str | None = None,
     events: bool = False,
@@ -187,8 +191,8 @@ def run(
 
     Parameters
     ----------
-    scenario : Scenario, or path or catalogue name
-        If it has a sweep, the base cell runs.
+    scenario : Scenario, str, path or mapping
+        A scenario, or what :func:`load` takes. If it has a sweep, the base cell runs.
     out : path, optional
         Directory for the result: a new one, or one with this result, which is then opened. Absent:
         a temporary directory, which is removed with the result.
@@ -219,25 +223,27 @@ def run(
     from asyncdp_sim.theory.predict.all import size_notes
 
     base = as_scenario(scenario).base()
-    place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
-    if not place.kept or not runs.finished_or_free(base, place.path, events=events):
+    count = as_count(workers, "workers")
+    directory = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
+    finished = directory.kept and runs.finished_or_free(base, directory.path, events=events)
+    if not finished:
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
             outcome = runs.run(
                 base,
-                workers=as_count(workers, "workers"),
+                workers=count,
                 events=events,
                 progress=receiver,
-                gains=Judging(),
+                gains=Judging(),  # by the default options: absent, no gains are judged
             )
-            runs.write(outcome, place.path)
-    result = Result(opened.Result.read(place.path), place)
+            runs.write(outcome, directory.path)
+    result = Result(on_disk.Result.read(directory.path), directory)
     warn(result.warnings)
     return result
 
 
 def sweep(
-    scenario: Scenario | Path | str,
+    scenario: AnyScenario,
     *,
     out: Path | str | None = None,
     workers: int = 1,
@@ -268,23 +274,23 @@ def sweep(
     """
     from asyncdp_sim import sweeps
 
-    place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
+    directory = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
     with told(progress) as receiver:
         status = sweeps.sweep(
             as_scenario(scenario),
-            place.path,
+            directory.path,
             workers=as_count(workers, "workers"),
             progress=receiver,
         )
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
-    swept = Sweep(opened.Sweep.read(place.path), place)
+    swept = Sweep(on_disk.Sweep.read(directory.path), directory)
     warn(swept.warnings)
     return swept
 
 
 def forecast(
-    scenario: Scenario | Path | str,
+    scenario: AnyScenario,
     *,
     private: bool = False,
     target: float | None = None,
@@ -326,10 +332,18 @@ def forecast(
     from asyncdp_sim.forecasts.population import population
 
     base, count = as_scenario(scenario).base(), as_count(workers, "workers")
-    options: Any = {"whose": whose, "workers": count}
+    if target is not None:
+        target = as_number(target, "target", "a number > 0", lambda psi: psi > 0)
     with one_thread(), told(progress) as receiver:
         known = population(base, private=private)
-        found = forecasts.forecast(base, target=target, known=known, progress=receiver, **options)
+        found = forecasts.forecast(
+            base,
+            target=target,
+            known=known,
+            progress=receiver,
+            whose=whose,
+            workers=count,
+        )
         others = None
         if alternatives and found.gains is not None:
             asked = Asked(workers=count, progress=receiver)
@@ -337,7 +351,7 @@ def forecast(
     return Forecast(found, others)
 
 
-def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
+def simulate(scenario: AnyScenario, *, replicate: int = 1, events: bool = True) -> Trace:
     """Simulate the network of one replicate, without learning.
 
     Parameters
@@ -352,7 +366,8 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     Raises
     ------
     SpecError
-        If the network depends on the model, or the machine has too little memory.
+        If the network depends on the model, the machine has too little memory, or the number of
+        the replicate is wrong.
 
     Examples
     --------
@@ -368,15 +383,14 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     if base.timing_unaccounted is not None:
         remedy = "allowed is a scenario whose timing does not depend on the model: ad.run"
         raise SpecError([Fault("run.learning", base.timing_unaccounted, remedy)])
-    if replicate < 1:
-        raise SpecError([Fault("replicate", str(replicate), "allowed is a whole number ≥ 1")])
+    replicate = as_count(replicate, "replicate")
     require_room(base.replace(run={"replicates": 1}), events=events)
     streams = Streams(base.run.seed).within("replicate", replicate)
     return Trace(of_network(base.network, streams, events=events), base, replicate)
 
 
 def audit(
-    scenario: Scenario | Path | str,
+    scenario: AnyScenario,
     *,
     answers: int | None = None,
     canaries: int | None = None,
@@ -421,10 +435,9 @@ def audit(
     from asyncdp_sim import audits
 
     for name, count in (("answers", answers), ("runs", runs)):
-        if count is not None and as_count(count, name) < 100:
-            raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
-    if not 0 < confidence < 1:
-        raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
+        if count is not None:
+            as_count(count, name, least=100)
+    workers, confidence = as_count(workers, "workers"), _as_confidence(confidence)
     if canaries is not None and thorough:
         raise SpecError([Fault("canaries", str(canaries), "allowed is without thorough=True")])
     audited = as_scenario(scenario)
@@ -442,9 +455,14 @@ def audit(
             answers=1_000_000 if answers is None else answers,
             runs=runs,
             confidence=confidence,
-            workers=as_count(workers, "workers"),
+            workers=workers,
             progress=receiver,
         )
+
+
+def _as_confidence(given: object) -> float:
+    """Return a confidence, or raise a SpecError."""
+    return as_number(given, "confidence", "a number in (0, 1)", lambda share: 0 < share < 1)
 
 
 def audit_answers(
@@ -489,13 +507,8 @@ def audit_answers(
     >>> 0.7 < found.epsilon < 1.0
     True
     """
-    for name, value, fits in (
-        ("delta", delta, 0 <= delta < 1),
-        ("confidence", confidence, 0 < confidence < 1),
-    ):
-        if not fits:
-            raise SpecError([Fault(name, str(value), "allowed is a probability")])
-    return attack_answers(frame, dataset, delta, 1 - confidence)
+    delta = as_number(delta, "delta", "a number in [0, 1)", lambda share: 0 <= share < 1)
+    return attack_answers(frame, dataset, delta, 1 - _as_confidence(confidence))
 
 
 def replay(

@@ -31,6 +31,7 @@ from asyncdp_sim.audits.neighbours import (
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
@@ -127,11 +128,11 @@ def canaries(
     """
     p = 1 if scenario.privacy.per_owner else scenario.data.features
     room = [(at, i) for at in range(p) for i in owners if at < dataset.records[i]]
-    if count is not None and not 1 <= count <= len(room):
+    if count is not None and count not in range(1, len(room) + 1):
         per = "owner" if scenario.privacy.per_owner else "feature and record of each owner"
         hint = f"allowed is 1 to {len(room)}: one per {per}"
-        raise SpecError([Fault("canaries", str(count), hint)])
-    taken = room[: most if count is None else count]
+        raise SpecError([Fault("canaries", show(count), hint)])
+    taken = room[: most if count is None else int(count)]
     if queries is None:
         queries = queries_of(trial_runs(scenario, prepare(scenario, dataset)))
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up

@@ -120,6 +120,7 @@ def forecast_command(
             judged=asked,
             whose=whose,
             progress=progress,
+            whole=as_json,  # a screen has no curve
         )
         compared = None
         if comparing and result.gains is not None:

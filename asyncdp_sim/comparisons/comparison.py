@@ -586,7 +586,7 @@ def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> 
             count, remedy = "the same result twice", "allowed is each once"
             raise ResultError([Fault("DIR", count, remedy)], str(directory))
     first, *rest_opened = map(_opened, directories)
-    named, *rest = _names(directories) if names is None else names
+    named, *rest = directory_names(directories) if names is None else names
     compared = (against(first, other, name) for other, name in zip(rest_opened, rest, strict=True))
     return Comparison(first, named, tuple(compared))
 
@@ -599,7 +599,7 @@ def _opened(directory: Path) -> Result:
     return Result.read(directory)
 
 
-def _names(directories: Sequence[Path]) -> list[str]:
+def directory_names(directories: Sequence[Path]) -> list[str]:
     """Return the directories' own names where these tell them apart, else their paths."""
     short = [directory.resolve().name for directory in directories]
     return short if len(set(short)) == len(short) else list(map(str, directories))

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self
@@ -25,10 +25,8 @@ from asyncdp_sim.core.files import file_bytes
 
 _TEXT = re.compile(r"python:(?P<code>.+):(?P<name>[^\W\d]\w*)")
 _NOWHERE = "(no file)"
-_ABSENT = (
-    "there is no such file, or installed module",
-    "a result names the file of its kinds: allowed is a class at the top of one",
-)
+_ABSENT = "there is no such file, or installed module"
+_WITHOUT_FILE = "a result names the file of its kinds: allowed is a class at the top of one"
 _MODULES = "asyncdp_outside_"
 """Begins the names of the modules that files are loaded as."""
 
@@ -59,7 +57,7 @@ class Place:
         """Return where a class lies: ``(no file)`` if nobody else could find it."""
         module = sys.modules[member.__module__]
         code = module.__name__
-        if _is_ours(module) or code == "__main__":
+        if _is_of_file(module) or code == "__main__":
             code = getattr(module, "__file__", None) or _NOWHERE
         return cls(_NOWHERE if "." in member.__qualname__ else code, member.__name__)
 
@@ -82,7 +80,7 @@ class Place:
         """
         result = self.code if self.is_file else getattr(_spec_of(self.code), "origin", None)
         if result is None or not Path(result).is_file():
-            raise self.refused(_ABSENT[self.code == _NOWHERE])
+            raise self.refused(_WITHOUT_FILE if self.code == _NOWHERE else _ABSENT)
         return Path(result)
 
     @property
@@ -99,7 +97,7 @@ class Place:
 
     @property
     def unplaced(self) -> str:
-        """The class by the name and digest of its file, wherever that lies."""
+        """The class by the name and digest of its file, without its folder."""
         return f"{self.named_alone} sha256:{self.sha256}"
 
     @property
@@ -114,6 +112,8 @@ class Place:
     def execute(self, sha256: str | None = None) -> None:
         """Execute the code, unless it is as it was executed before.
 
+        Python executes an installed module, and the program itself (``__main__``), only once.
+
         Parameters
         ----------
         sha256 : str, optional
@@ -122,19 +122,25 @@ class Place:
         Raises
         ------
         SpecError
-            If it is not there, or of another digest, or raises an exception.
+            If it is not there, or of another digest, or raises an exception; or if it has changed
+            and is executed only once.
         """
         code = self._read()
         digest = _digest(code)
         if sha256 is not None and digest != sha256:
             raise self.refused(f"its SHA-256 is {digest}, and {sha256} was meant")
-        if getattr(self._module, "__sha256__", None) == digest:
+        module = self._module
+        executed = getattr(module, "__sha256__", None)
+        if executed == digest:
             return
+        only_once = not self.is_file or module is sys.modules["__main__"]
+        if executed is not None and only_once:  # Python would use the old code
+            raise self.refused("its file has changed since Python executed it: restart Python")
         try:
-            if self.is_file:
-                _execute(self.code, code, digest)
+            if only_once:
+                vars(module or importlib.import_module(self.code))["__sha256__"] = digest
             else:
-                importlib.import_module(self.code)
+                _execute(self.code, code, digest)
         except (Exception, SystemExit) as error:  # the code may raise whatever it likes
             raise self.refused(f"its code does not load ({_in_words(error, self.file)})") from None
 
@@ -223,8 +229,8 @@ def packed(work: object) -> bytes:
 
 def call(work: bytes) -> Any:
     """Do work that was packed as a function and its arguments."""
-    function, positional, named = pickle.loads(work)
-    return function(*positional, **named)
+    function, positional, by_name = pickle.loads(work)
+    return function(*positional, **by_name)
 
 
 def any_executed() -> bool:
@@ -233,14 +239,22 @@ def any_executed() -> bool:
 
 
 class _Pickler(pickle.Pickler):
-    """Names classes and functions of files by the file, where others are named by their module."""
+    """Names classes and functions of files by the file, where others are named by their module.
+
+    Another process finds them there again; what a function makes at each call it cannot find.
+    """
 
     def reducer_override(self, given: Any) -> Any:
         if not isinstance(given, type | FunctionType):
             return NotImplemented
         module = sys.modules.get(given.__module__)
-        if module is None or not _is_ours(module):
+        if module is None or not _is_of_file(module):
             return NotImplemented
+        if "<" in given.__qualname__:  # "f.<locals>.g" or "<lambda>"
+            rule = (
+                "allowed with more than one process is a class or function at the top of its file"
+            )
+            raise SpecError([Fault("workers", f"{given.__qualname__} of {module.__file__}", rule)])
         return _unpickled, (module.__file__, module.__sha256__, given.__qualname__)
 
 
@@ -275,16 +289,21 @@ def _module_name(file: str) -> str:
     return _MODULES + hashlib.sha256(file.encode()).hexdigest()[:16]
 
 
-def _is_ours(module: ModuleType) -> bool:
+def _is_of_file(module: ModuleType) -> bool:
+    """Return whether a module is a file from outside, which :func:`_execute` has executed."""
     return module.__name__.startswith(_MODULES)
 
 
 def _spec_of(module: str) -> ModuleSpec | None:
-    """Return where an installed module lies; unlike ``find_spec`` this executes no parent of it."""
+    """Return where an installed module lies; unlike ``find_spec`` this executes no parent of it.
+
+    All finders of the import system are asked: editable installs have one of their own.
+    """
     spec, path, text = None, None, ""
     for part in module.split("."):
         text = f"{text}.{part}" if text else part
-        spec = PathFinder.find_spec(text, path)
+        found = (finder.find_spec(text, path) for finder in sys.meta_path)
+        spec = next((each for each in found if each is not None), None)
         if spec is None:
             return None
         path = spec.submodule_search_locations

@@ -188,10 +188,16 @@ def void(targets: Sequence[Array]) -> list[Bools]:
 
 
 def outlying(features: Sequence[Array]) -> list[Bools]:
-    """Return which records' largest number is above :data:`FAR` times the median one, by owner."""
+    """Return which records' largest number is above :data:`FAR` times the median one, by owner.
+
+    Where an optimum is not found, the search is repeated without these records. Records of 0 alone
+    do not count in the median.
+    """
     largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
-    usual = float(np.median(np.concatenate(largest)))
-    return [sizes > FAR * usual for sizes in largest]
+    sizes = np.concatenate(largest)
+    filled = sizes[sizes > 0]  # with many void records, 0 would be usual and all others outlying
+    usual = float(np.median(filled)) if len(filled) > 0 else 0.0
+    return [rows > FAR * usual for rows in largest]
 
 
 def only_labels(targets: Array, labels: Sequence[float]) -> Array:

@@ -13,10 +13,12 @@ span of the rows, where a singular value decomposition gives at most n coordinat
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.decision.rows import OwnRows, probabilities
 
 STRENGTHS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, np.inf)
@@ -34,6 +36,11 @@ BLOCK = 2**17
 """Numbers, 1 MB, that products of columns take at a time."""
 _FEW = 30
 """Columns up to which every problem's second derivatives are formed and solved."""
+_SHARED = 7
+"""Steps that all models of a strength take by the same second derivatives, before one more."""
+_DONE = 1e-14
+"""What the objective may still fall by before that one, which leaves a hundredth of it, to be the
+last: as little as Newton's steps leave."""
 _SHARE = 1e-3
 """The share of a slope's size, squared, that a direction may leave far from a minimum."""
 
@@ -183,77 +190,172 @@ def pulled(
         )
         constant = (rows.targets.mean() + strength * b0) / (1 + strength)
     else:
-        first = np.zeros((len(strength), 1, rows.scores, len(right) + 1))
+        first = np.zeros((len(strength), rows.scores, len(right) + 1))
         first[..., -1] = rows.constant()
         if start is not None:
-            first[..., :-1] = (start.coefficients * scale) @ right.T
-            first[..., -1] = start.constants + start.coefficients @ centre
+            near = start.coefficients[:, 0]
+            first[..., :-1] = (near * scale) @ right.T
+            first[..., -1] = start.constants[:, 0] + near @ centre
         aim = np.concatenate([inside, np.broadcast_to(b0, inside.shape[:-1])[..., None]], axis=-1)
-        pull = np.broadcast_to(2 * weight[..., None], first.shape).copy()
-        pull[..., -1] = 2 * strength
-        solutions = _newton(rows, np.column_stack([turned, np.ones(n)]), first, aim, pull)
+        pull = np.broadcast_to(2 * weight, first.shape).copy()
+        pull[..., -1] = 2 * strength[..., 0]
+        own = (np.arange(rows.scores)[:, None] == rows.targets).astype(float)
+        losses = _Losses(np.column_stack([turned, np.ones(n)]), own)
+        solutions = _minima(losses, first, aim, pull)
         spanned, constant = solutions[..., :-1], solutions[..., -1]
     scaled = middle + (spanned - inside) @ right
     coefficients = scaled / scale
     return Path(coefficients, constant - coefficients @ centre)
 
 
-def _newton(rows: OwnRows, design: Array, first: Array, aim: Array, pull: Array) -> Array:
-    """Minimise log losses, each plus Σ pull (w − aim)²/2, by Newton steps, all problems together.
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """Mean log losses of rows (n, c), each plus a penalty Σ pull (w − aim)²/2.
 
-    In coordinates w = (γ, b) of the rows' span and the constant, each class but the last its own.
-
-    Parameters
-    ----------
-    design : array (n, c)
-    first : array (L, 1, S, c)
-        Where the search begins, for each strength: second derivatives there serve all models.
-    aim : array (L, J, S, c)
-    pull : array (L, 1, S, c)
+    They are of coordinates w = (γ, b) (…, S, c) of the rows' span and the constant, each class but
+    the last its own; ``own`` (S, n) is 1 where a row is of a class, else 0.
     """
-    own = (np.arange(rows.scores)[:, None] == rows.targets).astype(float)
-    with np.errstate(over="ignore"):
-        step, decrease = _steps(design, own, first, aim, pull)
-        w = np.broadcast_to(first, aim.shape).reshape(-1, 1, *aim.shape[2:]).copy()
-        pull = np.broadcast_to(pull, aim.shape).reshape(w.shape)
-        aim, step, decrease = aim.reshape(w.shape), step.reshape(w.shape), decrease.reshape(-1)
-        active = np.arange(len(w))
-        for _ in range(60):
-            far = np.flatnonzero(decrease > _NEAR)
-            moved = np.abs(step[far].reshape(-1, design.shape[1]) @ design.T)
-            reach = moved.reshape(len(far), own.size).max(axis=1)
-            doubted = far[reach * min(rows.scores, 2) > _SURE]
-            if len(doubted) > 0:
-                at = active[doubted]
-                step[doubted] *= _length(design, own, w[at], step[doubted], aim[at], pull[at])
-            w[active] += step  # where little is left, one step squares it, and is the last
-            active = active[far]
-            if len(active) == 0:
-                break
-            step, decrease = _steps(design, own, w[active], aim[active], pull[active])
-            decrease = decrease.reshape(-1)
-    return w.reshape(first.shape[0], -1, *first.shape[2:])
+
+    design: Array
+    own: Array
+
+    def chances(self, w: Array) -> Array:
+        """Return the probabilities (…, S, n) of all classes but the last."""
+        z = (w.reshape(-1, w.shape[-1]) @ self.design.T).reshape(*w.shape[:-1], len(self.design))
+        if z.shape[-2] == 1:  # takes half the time
+            return np.asarray(1 / (1 + np.exp(-z)))
+        return probabilities(z, axis=-2)[..., :-1, :]
+
+    def slope(self, chances: Array, w: Array, aim: Array, pull: Array) -> Array:
+        """Return first derivatives (…, S, c) at points w."""
+        n = len(self.design)
+        missed = (chances - self.own).reshape(-1, n) @ self.design
+        return missed.reshape(w.shape) / n + pull * (w - aim)
+
+    @cached_property
+    def products(self) -> list[Array]:
+        """Products of each two columns, over n, of blocks of rows: (B, c²)."""
+        n, size = self.design.shape
+        some = max(1, BLOCK // size**2)
+        blocks = (self.design[first : first + some] for first in range(0, n, some))
+        return [(x[:, :, None] / n * x[:, None, :]).reshape(-1, size**2) for x in blocks]
+
+    def second(self, chances: Array, pull: Array) -> Array:
+        """Return all second derivatives (A, S·c, S·c).
+
+        These are sums over the rows of products of two columns, weighted.
+        """
+        count, scores, n = chances.shape
+        size = self.design.shape[1]
+        bend = chances[:, :, None] * (np.eye(scores)[..., None] - chances[:, None])
+        bend, some = bend.reshape(-1, n), len(self.products[0])
+        second = bend[:, :some] @ self.products[0]
+        for number, products in enumerate(self.products[1:], 1):
+            second += bend[:, number * some : (number + 1) * some] @ products
+        hessian = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
+        hessian = hessian.reshape(count, (scores * size) ** 2)
+        hessian[:, :: scores * size + 1] += pull.reshape(count, -1) + 1e-12
+        return hessian.reshape(count, scores * size, scores * size)
+
+    def direction(self, chances: Array, pull: Array, slope: Array) -> Array:
+        """Return the Newton direction (A, S, c), without its sign, of each problem."""
+        if self.design.shape[1] > _FEW:
+            return _solved(self.design, chances, pull, slope)
+        second = self.second(chances, pull)
+        solved = np.linalg.solve(second, slope.reshape(*second.shape[:2], 1))
+        return np.asarray(solved.reshape(slope.shape))
+
+    def fitness(self, w: Array, aim: Array, pull: Array) -> Array:
+        """Return the losses (A,) with their penalties."""
+        z = w @ self.design.T  # the cases come last: sums over few classes are quick then
+        top = np.maximum(z.max(axis=-2), 0.0)
+        total = top + np.log(np.exp(z - top[..., None, :]).sum(axis=-2) + np.exp(-top))
+        losses = total - np.sum(z * self.own, axis=-2)
+        penalties = np.sum(pull * (w - aim) ** 2, axis=(-1, -2)) / 2
+        return np.asarray(losses.mean(axis=-1) + penalties)
 
 
-def _chances(design: Array, w: Array) -> Array:
-    """Return the probabilities (…, S, n) of all classes but the last."""
-    z = (w.reshape(-1, w.shape[-1]) @ design.T).reshape(*w.shape[:-1], -1)
-    if z.shape[-2] == 1:  # takes half the time
-        return np.asarray(1 / (1 + np.exp(-z)))
-    return probabilities(z, axis=-2)[..., :-1, :]
+def _minima(losses: _Losses, first: Array, aim: Array, pull: Array) -> Array:
+    """Return the minima (L, J, S, c) of losses with aims, J of each strength.
+
+    The search begins at ``first`` (L, S, c); ``pull`` has this shape, too.
+    """
+    pulls = np.repeat(pull[:, None], aim.shape[1], axis=1)
+    apart = (pulls * (aim != aim[:, :1])).any(axis=(1, 2, 3))
+    left = np.zeros(aim.shape[:2], dtype=np.bool_)
+    left[:, 0] = True  # of models that nothing pulls apart the first is all
+    with np.errstate(over="ignore", invalid="ignore"):
+        if apart.any():  # all models begin where a step of the first leads
+            first = _descended(losses, first, aim[:, 0], pull, most=1)
+        w = np.repeat(first[:, None], aim.shape[1], axis=1)
+        if apart.any():
+            w[apart], there = _neared(losses, w[apart], aim[apart], pulls[apart])
+            left[apart] = ~there
+        w[left] = _descended(losses, w[left], aim[left], pulls[left])
+    w[~apart] = w[~apart, :1]
+    return w
 
 
-def _steps(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> tuple[Array, Array]:
-    """Return Newton steps (A, J, S, c) from points w (A, 1, S, c), and decreases (A, J)."""
-    chances = _chances(design, w)
-    slope = ((chances - own).reshape(-1, len(design)) @ design).reshape(w.shape) / len(design)
-    slope = slope + pull * (w - aim)
-    chances = chances[:, 0]
-    if design.shape[1] <= _FEW or slope.shape[1] > 1:
-        step = -_solved_directly(design, chances, pull, slope)
-    else:
-        step = -_solved(design, chances, pull[:, 0], slope[:, 0])[:, None]
-    return step, -np.sum(step * slope, axis=(-1, -2))
+def _neared(losses: _Losses, start: Array, aim: Array, pull: Array) -> tuple[Array, Bools]:
+    """Return points (L, J, S, c) nearer to the minima than the start, and which are there.
+
+    All models of a strength start at one point and take a few steps by the second derivatives
+    there, each of which leaves a small share of the way. All steps but the last are in single
+    precision, which takes a third of the time.
+    """
+    inverse = np.asarray(np.linalg.inv(losses.second(losses.chances(start[:, 0]), pull[:, 0])))
+    exact = losses, inverse, aim, pull
+    single = _Losses(_single(losses.design), _single(losses.own))
+    rough = single, _single(inverse), _single(aim), _single(pull)
+    w, decreases = _single(start), list[Array]()
+    for of_rows, shared, aims, pulls in (*[rough] * _SHARED, exact):
+        slope = of_rows.slope(of_rows.chances(w), w, aims, pulls).reshape(*w.shape[:2], -1)
+        step = slope @ shared
+        decreases.append(np.einsum("ljc,ljc->lj", step, slope))
+        w = w - step.reshape(w.shape)
+    nearer = decreases[-1] < decreases[0]
+    return np.where(nearer[..., None, None], w, start), nearer & (decreases[-1] <= _DONE)
+
+
+def _single(numbers: Array) -> Array:
+    """Return numbers in single precision, the only place where they are."""
+    single: Any = np.float32
+    return np.asarray(numbers, dtype=single)
+
+
+def _descended(losses: _Losses, start: Array, aim: Array, pull: Array, *, most: int = 60) -> Array:
+    """Return the minima (A, S, c) that Newton steps reach, or where so many lead."""
+    w, active = start.copy(), np.arange(len(start))
+    for _ in range(most):
+        if len(active) == 0:
+            break
+        here, aim_here, pull_here = w[active], aim[active], pull[active]
+        chances = losses.chances(here)
+        slope = losses.slope(chances, here, aim_here, pull_here)
+        step = -losses.direction(chances, pull_here, slope)
+        far = np.flatnonzero(-np.einsum("asc,asc->a", step, slope) > _NEAR)
+        reach = np.abs(step[far] @ losses.design.T).max(axis=(1, 2), initial=0.0)
+        doubted = far[reach * min(len(losses.own), 2) > _SURE]
+        if len(doubted) > 0:
+            problems = aim_here[doubted], pull_here[doubted]
+            step[doubted] *= _length(losses, here[doubted], step[doubted], *problems)
+        w[active] += step  # where little is left, one step squares it, and is the last
+        active = active[far]
+    return w
+
+
+def _length(losses: _Losses, here: Array, step: Array, aim: Array, pull: Array) -> Array:
+    """Return lengths (A, 1, 1) of steps, halved until none makes its problem worse."""
+    length = np.ones((len(here), 1, 1))
+    value, worse = losses.fitness(here, aim, pull), np.arange(len(here))
+    for _ in range(30):
+        points = here[worse] + length[worse] * step[worse]
+        reached = losses.fitness(points, aim[worse], pull[worse])
+        worse = worse[~(reached <= value[worse])]
+        if len(worse) == 0:
+            break
+        length[worse] /= 2
+    return length
 
 
 def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
@@ -287,47 +389,3 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
         before, size = size, np.sum(left * nearer, axis=(-1, -2), keepdims=True)
         toward = nearer + size / before * toward
     return direction
-
-
-def _solved_directly(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
-    """Return the same (A, J, S, c) by all second derivatives of A points, each with J slopes.
-
-    These are sums over the rows of products of two columns, weighted.
-    """
-    count, scores, n = chances.shape
-    size = design.shape[1]
-    bend = chances[:, :, None] * (np.eye(scores)[..., None] - chances[:, None])
-    second = np.zeros((count * scores**2, size**2))
-    some = max(1, BLOCK // size**2)
-    for part in (slice(first, first + some) for first in range(0, n, some)):
-        products = (design[part, :, None] / n * design[part, None, :]).reshape(-1, size**2)
-        second += bend.reshape(-1, n)[:, part] @ products
-    hessian = second.reshape(count, scores, scores, size, size).swapaxes(2, 3)
-    hessian = hessian.reshape(count, scores * size, scores * size)
-    places = np.arange(scores * size)
-    hessian[:, places, places] += pull.reshape(count, -1) + 1e-12
-    slopes = slope.reshape(count, -1, scores * size).swapaxes(1, 2)
-    return np.asarray(np.linalg.solve(hessian, slopes).swapaxes(1, 2).reshape(slope.shape))
-
-
-def _length(design: Array, own: Array, here: Array, step: Array, aim: Array, pull: Array) -> Array:
-    """Return lengths (A, 1, 1, 1) of steps, halved until none makes its problem worse."""
-    length = np.ones((len(here), 1, 1, 1))
-    value, worse = _fitness(design, own, here, aim, pull), np.arange(len(here))
-    for _ in range(30):
-        points = here[worse] + length[worse] * step[worse]
-        reached = _fitness(design, own, points, aim[worse], pull[worse])
-        worse = worse[~(reached <= value[worse])]
-        if len(worse) == 0:
-            break
-        length[worse] /= 2
-    return length
-
-
-def _fitness(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> Array:
-    z = w @ design.T  # the cases come last: sums over few classes are quick then
-    top = np.maximum(z.max(axis=-2), 0.0)
-    total = top + np.log(np.exp(z - top[..., None, :]).sum(axis=-2) + np.exp(-top))
-    losses = total - np.sum(z * own, axis=-2)
-    penalties = np.sum(pull * (w - aim) ** 2, axis=(-1, -2)) / 2
-    return np.asarray(losses.mean(axis=-1) + penalties)[:, 0]

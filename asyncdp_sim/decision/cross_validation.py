@@ -1,7 +1,8 @@
 """Gains judged on rows that nothing was trained on: the owner's own in turn, or fresh ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class _Models:
     kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
     errors: dict[tuple[bytes, bytes, bool], Array] = field(default_factory=dict)
-    used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
+    used: dict[bytes, list[tuple[JointModels, JointModels, Uses]]] = field(default_factory=dict)
 
     def training(self, out: Ints) -> OwnRows:
         """Return the rows but those at some places."""
@@ -118,14 +119,20 @@ class _Models:
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
+        for known, fair, uses in self.used.get(np.sort(out).tobytes(), ()):
+            if known is joint:
+                return fair, uses
+        self.adapt([joint], out)
+        return self.uses(joint, out)
+
+    def adapt(self, joint: Sequence[JointModels], out: Ints) -> None:
+        """Fit own models to the rows but some, and adapt sets of joint models, all together."""
         key = np.sort(out).tobytes()
-        if key not in self.used or self.used[key][0] is not joint:
-            fair = joint.calibrated(self.rows, rest(len(self.rows), out))
-            near = self.without(out[:0]).path
-            own, uses = fitted(self.training(out), self.sigma, fair, near)
-            self.used[key] = joint, fair, uses
-            self.own.setdefault(key, own)
-        return self.used[key][1:]
+        fair = [each.calibrated(self.rows, rest(len(self.rows), out)) for each in joint]
+        near = self.without(out[:0]).path
+        own, uses = fitted(self.training(out), self.sigma, fair, near)
+        self.used[key] = list(zip(joint, fair, uses, strict=True))
+        self.own.setdefault(key, own)
 
 
 def rest(count: int, out: Ints) -> Ints:
@@ -291,12 +298,16 @@ class CrossValidation:
             return [_nothing(len(rows), records, _count(joint) // sets)] * sets
         found, places = list[Scored](), list[Ints]()
         for division, models in zip(parts, self.models, strict=True):
-            for place, out in enumerate(division):
-                given = joint if isinstance(joint, JointModels) else joint(out)
+            given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
+            if not isinstance(joint, JointModels) and len(division) > 2:
+                for first, second in combinations(range(len(division)), 2):
+                    both = np.concatenate([division[first], division[second]])
+                    models.adapt([given[first], given[second]], both)
+            for place, (out, of_fold) in enumerate(zip(division, given, strict=True)):
                 inner = [part for at, part in enumerate(division) if at != place]
                 inner = self.inner if ordered else inner
-                as_is = models.uses(given, out)[0].scores[:, out]
-                found.append(_score(models, given, out, inner, rows.take(out), as_is))
+                as_is = models.uses(of_fold, out)[0].scores[:, out]
+                found.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
                 places.append(out)
         judged = sum(map(len, parts[0]))
         trained = len(rows) - judged if ordered else 0
@@ -309,7 +320,7 @@ class CrossValidation:
         return [
             _gain(
                 [item.of_set(place, sets) for item in scored], persons, factor,
-                _of_one(given.redraw, sets), len(rows), records, material, seldom,
+                _of_one(given[0].redraw, sets), len(rows), records, material, seldom,
                 runs_differ=not isinstance(joint, JointModels),
             )
             for place in range(sets)

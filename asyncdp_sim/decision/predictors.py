@@ -1,5 +1,6 @@
 """An owner's own models, and its uses of a joint one, fitted to some rows."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -40,7 +41,7 @@ class OwnModels:
     @classmethod
     def fitted(cls, rows: OwnRows, sigma: float) -> "OwnModels":
         """Fit all of them to rows; where these are few or of one class, the constant is all."""
-        return fitted(rows, sigma, None, None)[0]
+        return fitted(rows, sigma, [], None)[0]
 
     @cached_property
     def boosting(self) -> Any:
@@ -60,6 +61,7 @@ class OwnModels:
 
 def _boosted(rows: OwnRows) -> Any:
     """Return one small boosting, fitted."""
+    from sklearn import config_context
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     options: dict[str, Any] = {
@@ -73,7 +75,8 @@ def _boosted(rows: OwnRows) -> Any:
         model = HistGradientBoostingRegressor(loss="absolute_error", **options)
     else:
         model = HistGradientBoostingClassifier(**options)
-    with _one_thread():
+    # Its checks of what it is given take a twelfth of the time.
+    with _one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
         return model.fit(rows.columns, rows.targets)
 
 
@@ -121,7 +124,8 @@ class Uses:
     @classmethod
     def fitted(cls, rows: OwnRows, sigma: float, joint: JointModels) -> "Uses":
         """Adapt the joint models to rows."""
-        return fitted(rows, sigma, joint, None)[1]
+        [uses] = fitted(rows, sigma, [joint], None)[1]
+        return uses
 
     def scores(self, columns: Array, as_they_are: Array) -> Array:
         """Return predictions (U, J, n, S), given those (J, n, S) of the joint models."""
@@ -135,18 +139,24 @@ class Uses:
 
 
 def fitted(
-    rows: OwnRows, sigma: float, joint: JointModels | None, near: Path | None
-) -> tuple[OwnModels, Uses]:
-    """Fit own models to rows, and adapt joint models, together; the search begins ``near``."""
-    constant = rows.constant()
-    adapted = None if joint is None else joint.linear
+    rows: OwnRows, sigma: float, joint: Sequence[JointModels], near: Path | None
+) -> tuple[OwnModels, list[Uses]]:
+    """Fit own models to rows, and adapt sets of joint models, together.
+
+    The search begins ``near`` them.
+    """
+    constant, linear = rows.constant(), [each.linear for each in joint]
     if not rows.trainable:
-        return OwnModels(rows, constant, None), Uses(None, None if adapted is None else constant)
+        uses = [Uses(None, None if models is None else constant) for models in linear]
+        return OwnModels(rows, constant, None), uses
     towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
-    if adapted is not None:
-        towards = towards.followed_by(adapted.finite)
+    places = list[slice | None]()
+    for models in linear:
+        first = len(towards.constants)
+        towards = towards if models is None else towards.followed_by(models.finite)
+        places.append(None if models is None else slice(first, len(towards.constants)))
     path = pulled(rows, sigma, towards, FINITE, near)
-    uses = Uses(path.of(slice(1, None)) if adapted is not None else None, None)
+    uses = [Uses(None if place is None else path.of(place), None) for place in places]
     return OwnModels(rows, constant, path.of(slice(1))), uses
 
 

@@ -77,10 +77,12 @@ class OwnRows:
     def turned(self) -> Turned:
         """The columns in at most n coordinates, by a singular value decomposition."""
         x = self.columns
-        centre, scale = x.mean(axis=0), x.std(axis=0)
+        centre = x.mean(axis=0)
+        centred = x - centre
+        scale = np.sqrt(np.mean(centred**2, axis=0))
         # a constant column's deviation is rounding; its coefficient is what penalties say
         scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
-        left, singular, right = np.linalg.svd((x - centre) / scale, full_matrices=False)
+        left, singular, right = np.linalg.svd(centred / scale, full_matrices=False)
         kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
         turned = left[:, kept] * singular[kept]
         return Turned(centre, scale, turned, right[kept], singular[kept])
@@ -94,7 +96,7 @@ class OwnRows:
     def trainable(self) -> bool:
         """Whether a model is fitted to them, and not the constant alone."""
         enough = len(self) >= FEW
-        return enough and (self.classes == 0 or len(np.unique(self.targets)) > 1)
+        return enough and (self.classes == 0 or bool((self.targets != self.targets[0]).any()))
 
     @property
     def seldom(self) -> int:
@@ -144,14 +146,13 @@ def errors(z: Array, targets: Array, classes: int) -> Array:
             distance[distance <= TINY * np.abs(targets)] = 0.0
             return np.where(np.isnan(distance), np.inf, distance)
         if classes == 2:  # takes half the time
-            own = np.where(
-                np.isfinite(z[..., 0]), 1 / (1 + np.exp((2 * targets - 1) * z[..., 0])), 0
-            )
+            own = 1 / (1 + np.exp((2 * targets - 1) * z[..., 0]))
+            own[~np.isfinite(z[..., 0])] = 0.0
         else:
             chances = probabilities(z)
             places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
-            own = np.take_along_axis(chances, places, axis=-1)[..., 0]
-    return np.asarray(-np.log((1 - SPREAD) * np.nan_to_num(own) + SPREAD / classes))
+            own = np.nan_to_num(np.take_along_axis(chances, places, axis=-1)[..., 0])
+    return np.asarray(-np.log((1 - SPREAD) * own + SPREAD / classes))
 
 
 def probabilities(z: Array, axis: int = -1) -> Array:

@@ -20,6 +20,10 @@ EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
 FEW_LINES = 30  # owners whose own models' lines do not fill the frame
+NOTE = (
+    "ψ: loss above the least possible, as a share of it. It is the fit to the records of all, not "
+    "to those of one owner."
+)
 OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
@@ -124,6 +128,10 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
         marks.append(measured(line.at, line.psi, name=name, **look))
         if own is not None and line.at[0] < line.half[0] < np.inf:
             tone = {"color": look["color"]} if len(found) > 1 else {}
+            ends, shade = np.minimum(line.half[1:], line.at[-1]), half | tone
+            area = {"color": shade["color"], "alpha": 0.2}
+            low, high = min(line.psi[0].min(), own.min()), line.psi[2].max()
+            gained.append(Layer("band", ends, None, [low] * 2, [high] * 2, look=area))
             gained.append(Layer("upright", line.half[0], look=half | tone))
     if own is not None:
         named = "own models without noise, one line each"
@@ -131,15 +139,15 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "joint model better than half of these"
+        on = "joint model better than half, and interval"
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
-    side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)
+    side = Side(f"mean $\\psi$ of all records\n{BETTER}", log=True, grid=True)
     title = best_fit(rows)
     if own is not None and len(found) == 1:
         title += from_half(*found[0].half)
-    return Declaration([Panel(marks, across, side)], (7.2, 3.9), title)
+    return Declaration([Panel(marks, across, side)], (7.2, 3.9), title, note=NOTE)
 
 
 def from_half(half: float, low: float, high: float) -> str:

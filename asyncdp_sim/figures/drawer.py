@@ -19,6 +19,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
@@ -156,6 +157,8 @@ class Declaration:
         Panels side by side.
     shared : str
         Sides with the same limits in all panels; a linear one only unless a panel would be small.
+    note : str
+        Below the picture: what its terms and marks mean.
     """
 
     panels: Sequence[Panel]
@@ -163,6 +166,7 @@ class Declaration:
     title: str = ""
     across: int = 2
     shared: str = ""
+    note: str = ""
 
 
 def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any) -> Layer:
@@ -205,7 +209,9 @@ def draw(
         letters = mpl.rcParams["xtick.labelsize"]
         below = [wrapped(foot, int(72 * inches / (0.55 * letters)), 20)
                  for inches in (said.size[0], wide)]  # fmt: skip
-        more = 1.2 * letters / 72 * (below[1].count("\n") - below[0].count("\n"))
+        note = wrapped(said.note, int(72 * wide / (0.55 * letters)), 10)
+        above = "\n" * (note.count("\n") + (note != ""))
+        more = 1.2 * letters / 72 * (len(above) + below[1].count("\n") - below[0].count("\n"))
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         spare = 0.0 if width is None else SPARE * now
         figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
@@ -220,8 +226,11 @@ def draw(
                 handles=keys, loc="outside upper left", ncols=columns, title=title,
                 alignment="left",
             )  # fmt: skip
-        if foot:
-            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=letters, color=shade)
+        if foot or note:
+            small: dict[str, Any] = {"ha": "left", "fontsize": letters}
+            last = figure.supxlabel(above + below[1], x=0.01, color=shade, **small)
+            over = Annotation(note, (0, 1), xycoords=last, va="top", color=THEORY, **small)
+            figure.add_artist(over)
         if width is not None and (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi

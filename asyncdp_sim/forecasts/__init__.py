@@ -35,6 +35,7 @@ def forecast(
     judged: Asked | None = PLAIN,
     whose: str | None = None,
     progress: Progress | None = None,
+    whole: bool = True,
 ) -> Forecast:
     """Forecast a scenario by simulated runs, on data that may be read.
 
@@ -56,6 +57,9 @@ def forecast(
         The owner on whose machine it is, by name or number: all its rows are read.
     progress : Progress, optional
         Receives the progress.
+    whole : bool
+        Whether the curve has all recorded updates; else the start and the end alone, which takes
+        less time. A target is looked for in the whole one.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def forecast(
     if known is None:
         known = population(scenario.base(), private=private)
     scenario = known.scenario
-    runs = simulated(known, workers, progress)
+    runs = simulated(known, workers, progress, whole=whole or target is not None)
     psi, psi_half_width = runs.psi, half_width(runs.final)
     accountant = known.problem.accountant
     spent = accountant.spent(np.rint(runs.answers).astype(np.int64))

@@ -364,7 +364,9 @@ class Simulated:
         return float(self.final.mean())
 
 
-def simulated(known: Population, workers: int, progress: Progress | None = None) -> Simulated:
+def simulated(
+    known: Population, workers: int, progress: Progress | None = None, *, whole: bool = True
+) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
@@ -377,9 +379,12 @@ def simulated(known: Population, workers: int, progress: Progress | None = None)
         Processes, ≥ 1.
     progress : Progress, optional
         Receives the progress.
+    whole : bool
+        Whether curves have all recorded updates; else they have the start and the end alone, and
+        the models between, each of which is judged on all records, take no time.
     """
     scenario, runs, loud = known.scenario, known.quick_runs, known.problem.task
-    options: Any = {"whole": True, "workers": workers, "progress": progress}
+    options: Any = {"whole": whole, "workers": workers, "progress": progress}
     silent_task = replace(loud.without_noise(), record_every=scenario.run.updates)
     traces, [noisy, silent] = runs.learned([loud, silent_task], range(1, RUNS + 1), **options)
     return Simulated(

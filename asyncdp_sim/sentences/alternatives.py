@@ -1,4 +1,7 @@
-"""Other protocols at the same ε as a table of few lines, and as JSON."""
+"""Other protocols at the same ε as a table of few lines, and as JSON.
+
+Here ``others`` are objects, and ``contents`` are the same as JSON has them.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -23,43 +26,58 @@ def lines(gains: GainForecast, others: Sequence[Alternative]) -> list[str]:
     """Return a row for each protocol, and which is better if an interval is above 0."""
     if len(others) == 0:
         return [NONE]
-    found, content = gains_content(gains), as_content(others)
+    found, contents = gains_content(gains), as_content(others)
     refused = [f"{other.name}: {other.refused}" for other in others if other.refused is not None]
     who = name_of(gains.owners[0]) if gains.reads == "owner" else AVERAGE
-    better = f"{BETTER}  {better_protocol(content, who)}"
-    return [*aligned(protocols(found, content)), *refused, better, *NOTE]
+    better = f"{BETTER}  {better_protocol(contents, who, gains.unit)}"
+    return [*aligned(protocols(found, contents)), *refused, better, *NOTE]
 
 
-def protocols(found: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row for each protocol that was judged, the scenario's first; the header before.
+def protocols(found: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the header, and a row for each protocol that was judged, the scenario's first.
 
     Parameters
     ----------
     found : mapping
         The forecast, as JSON has it.
-    others : sequence of mapping
+    contents : sequence of mapping
         Other protocols, as JSON has them.
     """
     alone = found["reads"] == "owner"
     unit = f", {found['unit']}" if found["unit"] else ""
-    rows = [["protocol", f"{'' if alone else 'mean '}gain{unit}", "more than now"]]
-    rows.append([GIVEN, _ends(_gain(found, alone=alone)), ""])
-    for other in others:
+    rows = [["protocol", f"{'' if alone else 'mean '}gain{unit}", "more than in the scenario"]]
+    rows.append([GIVEN, _with_interval(_gain(found, alone=alone)), ""])
+    for other in contents:
         if other["difference"] is not None:
-            gain = _gain(other, alone=alone)
-            rows.append([_name(other), _ends(gain), _ends(other["difference"])])
+            gain, difference = _gain(other, alone=alone), other["difference"]
+            rows.append([_name(other), _with_interval(gain), _with_interval(difference)])
     return rows
 
 
-def better_protocol(others: Sequence[Mapping[str, Any]], who: str) -> str:
-    """Return which protocol is better, if an interval of a paired difference is above 0."""
+def better_protocol(
+    contents: Sequence[Mapping[str, Any]], who: str, unit: str | None = None
+) -> str:
+    """Return which protocol is better, if an interval of a paired difference is above 0.
+
+    Of several such protocols it is the one with the largest difference, by its estimate.
+
+    Parameters
+    ----------
+    contents : sequence of mapping
+        Other protocols, as JSON has them.
+    who : str
+        The owner that gains, in words.
+    unit : str, optional
+        The unit of gains.
+    """
     clear = [
-        other for other in others if other["difference"] and known(other["difference"]["low"]) > 0
+        other for other in contents if other["difference"] and known(other["difference"]["low"]) > 0
     ]
     if len(clear) == 0:
         return NO_BETTER
     best = max(clear, key=lambda other: known(other["difference"]["gain"]))
-    return f"{best['protocol']}: {who} gains {_ends(best['difference'])} more at the same ε"
+    more = _with_interval(best["difference"], unit)
+    return f"{_name(best)}: {who} gains {more} more at the same ε"
 
 
 def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
@@ -81,6 +99,7 @@ def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
 
 
 def _name(other: Mapping[str, Any]) -> str:
+    """Return a protocol's name, with δ where its settings have one: its ε holds with that δ."""
     delta = other["settings"].get("privacy", {}).get("delta")
     return other["protocol"] if delta is None else f"{other['protocol']}, δ = {delta:g}"
 
@@ -90,11 +109,12 @@ def _gain(found: Mapping[str, Any], *, alone: bool) -> Mapping[str, Any] | None:
     return gain
 
 
-def _ends(gain: Mapping[str, Any] | None) -> str:
+def _with_interval(gain: Mapping[str, Any] | None, unit: str | None = None) -> str:
+    """Return a gain, in its unit if that is given, and its interval if it is known."""
     if gain is None:
         return figure(None)
     value, low, high = (known(gain[key]) for key in ("gain", "low", "high"))
-    half = (high - low) / 2
+    half, of = (high - low) / 2, f" {unit}" if unit else ""
     if not (isfinite(half) and half > 0):
-        return number(value)
-    return f"{to_digits(value, half)} ({interval(low, high)})"
+        return f"{number(value)}{of}"
+    return f"{to_digits(value, half)}{of} ({interval(low, high)})"

@@ -207,7 +207,7 @@ def observer_words(manifests: Sequence[Manifest]) -> str | None:
     if observers == [None] * len(observers):
         return None
     phrases = [(seen or TranscriptObserver()).describe() for seen in observers]
-    return " or ".join(dict.fromkeys(phrases))
+    return "; or ".join(dict.fromkeys(phrases))
 
 
 def claimed_epsilon(manifest: Manifest) -> float:

@@ -53,8 +53,8 @@ SECTION = re.compile(
 """The list of a section, and its title; the label that it names may be an icon alone."""
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
-    r"python -m tests\.(?:benchmarks\.\w+|pictures [\w-]+)"
-    r"|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
+    r"python -m\s+tests\.(?:benchmarks\.\w+|pictures [\w-]+)"
+    r"|(?:python -m\s+scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
 )
 
 

@@ -40,6 +40,13 @@ from scenarios.papers.figure import read_figures
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
 NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
+WRITTEN = {
+    PRESENT: "rounds: mean\nof the present",
+    SINGLE: "one answer\nat a time",
+    COPIES: "Async: each\nowner a copy",
+    DIVIDED: "Async, steps\nby shares",
+}
+"""As the picture has them."""
 
 
 def online(sweep: Sweep) -> Array:
@@ -133,22 +140,32 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     picture, at = FIGURE.picture(sweep), printed(sweep)
     line = Layer("upright", at, look=TRUTH | {"color": GREEN})
     [panel] = picture.said.panels
+    labels = [WRITTEN[name] for name in panel.y.labels or ()]
     panel = replace(
-        panel, marks=[line, written(at, -0.5, "published", "right", GREEN), *panel.marks]
+        panel,
+        marks=[line, written(at, -0.5, "equation (3)", "right", GREEN), *panel.marks],
+        y=replace(panel.y, labels=labels),
     )
     away = abs(at - wanted(sweep))
     told = [
         (bias(sweep, name), 2 * uncertain(models(sweep, name)[0]) / away)
         for name in (PRESENT, DIVIDED)
     ]
-    return [replace(picture, said=replace(picture.said, panels=[panel], title=as_far(*told)))]
+    chances = ", ".join(f"{chance:g}" for chance in online(sweep))
+    note = (
+        f"Owners are online with probabilities {chances}. θ*: optimum of all records. Equation "
+        "(3), published: where these probabilities are the weights. Predicted: for these steps."
+    )
+    said = replace(picture.said, panels=[panel], title=as_far(*told), note=note)
+    return [replace(picture, said=said)]
 
 
 def as_far(present: tuple[float, float], divided: tuple[float, float]) -> str:
     """Return the bias of two variants over the published one, ± two standard errors."""
     return (
-        f"Averages over those present end {plus_minus(*present)} times as far from the optimum θ* "
-        f"as published, and with steps divided by shares {plus_minus(*divided)} times"
+        "If some owners are absent more, rounds that average over the present ones end "
+        f"{plus_minus(*present)} times as far from the optimum θ* as published; steps divided by "
+        f"shares of the time online, {plus_minus(*divided)} times"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
@@ -152,7 +152,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         written(lengths[0], curve[0], "kept", color=BLUE),
         Layer("span", low=ends[1, -1], high=ends[2, -1], look={"color": VERMILION, "alpha": 0.3}),
         Layer("level", y=limit, look=TRUTH | {"color": VERMILION}),
-        written(lengths[0], limit, "left out", color=VERMILION),
+        written(lengths[0], limit, "left out, ± 2 standard errors", color=VERMILION),
         Layer("upright", pays, look=TRUTH | {"linestyle": ":"}),
         written(pays, 0.0, number(pays)),
     ]
@@ -173,7 +173,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     }
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    return [one_panel("long-absence", title, marks, sides, caption, table, results)]
+    note = f"{PSI}. Owners' steps are divided by their shares of the time online."
+    return [one_panel("long-absence", title, marks, sides, caption, table, results, note=note)]
 
 
 def leaving_pays(share: str, cycle: float) -> str:
@@ -182,7 +183,7 @@ def leaving_pays(share: str, cycle: float) -> str:
     if cycle > CYCLES[-1]:
         return f"Leaving out {owner} fits worse, up to cycles of {number(CYCLES[-1])} units"
     cycles = f"cycles of {number(cycle)} units"
-    return f"Leaving out {owner} fits better only from {cycles} on (predicted)"
+    return f"Leaving out {owner} fits better only from {cycles} on (predicted exactly)"
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -119,7 +119,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     ]
     sides = (
         Side("time (units)", limits=(0, float(times[-1]))),
-        Side("relative gain in accuracy, %\n(band: ± 2 standard errors)", grid=True),
+        Side("more accurate than all alike,\nm = N, % (± 2 standard errors)", grid=True),
     )
     caption = (
         f"Accuracy on held-out rows of asking {CHOSEN}, over that of asking {EVEN}, less 1. At "
@@ -135,7 +135,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     until = standard_error(lasts, [known], redraws) or 0.0
     title = lasting(times, gain, about, until)
     results = [each for some in runs for each in some]
-    return [one_panel("routing-accuracy", title, marks, sides, caption, table, results)]
+    note = "A slow owner takes 2 units for an answer, a fast one a twentieth of it."
+    name = "routing-accuracy"
+    return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
 
 
 def lasting(times: Array, gain: Array, about: Array, until: float) -> str:
@@ -147,11 +149,11 @@ def lasting(times: Array, gain: Array, about: Array, until: float) -> str:
     when = "at no time"
     if len(enough) > 0:
         begun = enough[np.flatnonzero(np.diff(enough, prepend=-2) > 1)[-1]]
-        when = f"from {times[begun]:.2g} to {times[enough[-1]]:.2g} ± {2 * until:.1g} units alone"
+        when = f"only from {times[begun]:.2g} to {times[enough[-1]]:.2g} (± {2 * until:.1g}) units"
     end = plus_minus(100 * gain[-1], 100 * about[-1])
     return (
-        f"Asking {CHOSEN}, gains {100 * PUBLISHED[0]:g} % of accuracy or more {when}; after "
-        f"{times[-1]:g} units, {end} %"
+        f"Asking {CHOSEN}, raises accuracy by {100 * PUBLISHED[0]:g} % or more {when}; after "
+        f"{times[-1]:g} units by {end} %"
     )
 
 

@@ -219,7 +219,7 @@ KINDS = {
         amounts,
         says=("DR_and_CR: a question: what do CR and DR mean?", "clock: times of day in this form "
               "are not read", "units are converted to kg", "are bounds, read as the bound; a "
-              "column names them", "add --missing -999 if it means a missing value"),
+              "column names them", "add --missing sentinel=-999 if it means a missing value"),
     ),
     "a day or a month": Kind(
         lambda: as_csv(rows().assign(admitted=dates("%d/%m/%Y"))),

@@ -8,7 +8,7 @@ from tests.cli.pages import FOLDER, commands, fenced, hold
 @pytest.mark.documents
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("own-network", 6), ("from-decision-to-deployment", 3), ("one-hospital", 4)],
+    [("own-network", 6), ("from-decision-to-deployment", 3), ("one-hospital", 5)],
 )
 def test_every_command_prints_what_the_page_shows(command, here, name, least):
     page, ran = FOLDER.parent / f"{name}.md", 0

@@ -251,7 +251,7 @@ UNKNOWN_OF_SUMS = [
 UNKNOWN_TO_A_NODE = [
     (
         {"algorithm": {"kind": "gossip-graph", "rho": 5.0}},
-        "algorithm averaging, given gossip-graph",
+        "algorithm averaging, given algorithm gossip-graph",
     ),
     ({"privacy": {"mechanism": "laplace"}}, "Gaussian noise, given laplace"),
 ]
@@ -269,8 +269,12 @@ def test_what_is_not_known_of_an_observer_is_refused_by_name(observer, tells, ca
     for changed, why in cases:
         with pytest.raises(SpecError) as caught:
             scenario(observer, **changed)
-        told = [each.allowed for each in caught.value.faults if each.key == "privacy.observer.kind"]
-        assert told == [f"{tells} is known of {why} only: allowed is transcript"]
+        told = [each for each in caught.value.faults if each.key == "privacy.observer.kind"]
+        known, _, given = why.partition(", given ")
+        assert [each.allowed for each in told] == [
+            f"{tells} is known only of {known}: allowed is transcript"
+        ]
+        assert told[0].given.partition(" with ")[2] == given
 
 
 FEDBUFF = {
@@ -279,7 +283,7 @@ FEDBUFF = {
 
 
 PUSHED = {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}
-TWICE = "one answer at a time, given fedbuff"
+TWICE = "whose owners answer at a tick, one answer at a time: allowed"
 LATE = {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"}
 DIFFERENT = "allowed are different owners from 1 to 6"
 REFUSED = [

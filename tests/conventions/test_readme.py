@@ -93,7 +93,11 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert f" {decided} " in page
     assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
     assert f"fit: {decided}\n" in capsys.readouterr().out
-    [none, most] = re.findall(r"own model of (\d+) of\s20 owners; at ε = 10, of (\d+)\.", README)[0]
+    [none, most] = re.findall(
+        r"At ε = 0\.1 the joint model fits better than (\d+) of 20 own models, at ε = 10 than "
+        r"(\d+) \(",
+        PROSE,
+    )[0]
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
     gains = drawn.groupby("epsilon").fits_better.sum()
     assert gains.to_dict() == {0.1: int(none), 0.3: 0, 1.0: 0, 3.0: 7, 10.0: int(most)}
@@ -104,7 +108,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     mean, least, largest = (
         f"{at_most[f'psi_final_mean{end}']:.3f}" for end in ("", "_low", "_high")
     )
-    assert f"at ε = 10 {mean} (95 % interval {least} to {largest})." in PROSE
+    assert f"at ε = 10 than {most} (ψ = {mean}, 95 % interval {least} to {largest})." in PROSE
     strict, loose = (drawn[drawn.epsilon == epsilon].iloc[0] for epsilon in (0.1, 10.0))
     assert strict.psi_final_mean_low > own.max()
     assert loose.psi_final_mean_high < own.median()
@@ -119,7 +123,8 @@ def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
 @pytest.mark.documents
 def test_other_loans_give_the_same_answer(tmp_path):
     """The sentence on other seeds: no smaller ψ at ε = 0.1, for 15 to 20 banks at ε = 10."""
-    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", HOME)[0]
+    home = " ".join(HOME.split())
+    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", home)[0]
     gains = []
     for seed in range(2, 9):
         scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
@@ -169,6 +174,11 @@ def test_rows_of_speed_are_those_that_were_measured():
         [row] = [each for each in measured if each.startswith(f"| {re.split(r'[ ,]', what)[0]} | ")]
         ends = [cell.split(", ")[:: len(cell.split(", ")) - 1] for cell in row.split(" | ")[1:3]]
         assert (sizes, times) == (" to ".join(ends[0]), " to ".join(ends[1]))
+        if what == "replicates":
+            least, most = (float(end.removesuffix(" s")) for end in ends[1])
+            assert f"1,000 times as many replicates take {most / least:.0f} times as long" in (
+                " ".join(page.split())
+            )
 
 
 def test_what_epsilon_hides_is_as_the_page_says():
@@ -224,15 +234,16 @@ def test_the_decision_in_words_is_that_of_the_session():
         r"^Decision +(\w+) .*: gain (\S+) percentage points \(95 % interval (\S+ to \S+)\) …$",
         README, re.M,
     )[0]  # fmt: skip
-    [(own, adapted)] = re.findall(r"^Mean error +(\S+) own model, .*, (\S+) adapted,", README, re.M)
-    assert f"is {verdict}: joining lowers the average bank's error of {own} points" in PROSE
-    assert f"points by {gain} ({ends});" in PROSE
-    [(owners, better, worse)] = re.findall(
-        r"^Single owners +(\d+): (\d+) gain, (\d+) do worse,", README, re.M
+    [(own, joint, adapted)] = re.findall(
+        r"^Mean error +(\S+) own model, (\S+) joint model, (\S+) adapted,", README, re.M
     )
-    assert f"of {owners} banks, {better} certainly gain and {worse} do worse;" in PROSE
+    assert f"that errs by {own} percentage points, the joint model by {joint}, and" in PROSE
+    assert f"(*adapted*) by {adapted}." in PROSE
+    assert f"The gain is {gain} ({ends}): {verdict}, which is no reason to join." in PROSE
+    assert README.count(" 0 gain, 0 do worse,") == 1
+    assert "No single bank certainly gains or does worse" in PROSE
     [most] = re.findall(r"^Break-even ε +none up to ε = (\S+), the largest tried$", README, re.M)
-    assert f"no ε up to {most} is a break-even." in PROSE
+    assert f"at no ε up to {most} does the average bank gain." in PROSE
     home = " ".join(HOME.split())
     assert f"it is {verdict} whether the average bank gains" in home
     assert (
@@ -248,11 +259,11 @@ def test_the_decision_in_words_is_that_of_the_session():
         (
             "docs/one-hospital.md",
             r"undecided for North .*? interval (-\S+) to (\S+)\)",
-            "costs North at most {0:.2f} days, and saves at most {1:.2f} ",
+            "from a loss of {0:.2f} days to a gain of {1:.2f} days, so the verdict is",
         ),
     ],
 )
 def test_a_sentence_on_an_interval_has_the_ends_that_are_shown_above_it(page, ends, sentence):
-    text = (ROOT / page).read_text("utf-8")
-    [(low, high)] = re.findall(ends, text)
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+    (low, high), *_ = re.findall(ends, text)
     assert sentence.format(-float(low), float(high) + 1e-9) in text

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.decided import REACH, page, picture, title
+from scenarios.decided import REACH, page, picture, scaled, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +29,9 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "Of 5 verdicts 4 are clear. 1 of these are certainly wrong, and 2 intervals hold the true "
-        "gain; but 2 of the 3 gains and losses are stated too large (0.5 to 10.0 times)"
+        "1 of 5 verdicts are undecided. Of 3 gains and losses, 2 have the right sign and 2 are "
+        "truly 5 % or more; 1 of 1 verdicts of no material difference are true; 2 of 4 intervals "
+        "hold the true gain"
     )
 
 
@@ -45,10 +46,13 @@ def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
     assert drawn.table["gain"].tolist() == [10, -30]  # per cent of the own error
     drawn_rows = [mark for mark in drawn.said.panels[0].marks if mark.kind == "rows"]
     ends = [(mark.x[0], mark.low[0], mark.high[0]) for mark in drawn_rows]
-    expected = [(10, 5, 15), (6, 4.04, 7.96), (-30, -35, -25), (-90, -97.84, -82.16)]
-    np.testing.assert_allclose(ends, expected)
-    stated, true = drawn_rows[0].y[0], drawn_rows[1].y[0]
-    assert abs(true - stated) < 1 < drawn_rows[2].y[0] - stated
+    expected = [(10, 5, 15), (6, 4.04, 7.96), (-90, -97.84, -82.16)]
+    np.testing.assert_allclose(ends, scaled(expected))
+    both, inside, outside = drawn_rows
+    np.testing.assert_allclose([both.x[1], both.low[1], both.high[1]], scaled([-30, -35, -25]))
+    assert "outside" in outside.name  # the truth of the second row is not in its interval
+    assert abs(inside.y[0] - both.y[0]) < 1 < both.y[1] - both.y[0]
+    assert abs(outside.y[0] - both.y[1]) < 1
 
 
 def test_no_interval_of_a_gain_or_loss_leaves_the_picture():

@@ -46,6 +46,13 @@ def test_blocks_of_code_and_lists_are_read_as_such(site):
         assert [each for each in paragraphs if "```" in each or "\n- " in each] == [], path.name
 
 
+def test_every_column_of_a_table_has_a_name(site):
+    """A screen reader reads the name before each cell; without one a header is empty."""
+    empty = [path.name for path in site.rglob("*.html")
+             if re.search(r"<th[^>]*>\s*</th>", path.read_text("utf-8"))]  # fmt: skip
+    assert empty == []
+
+
 def test_pages_fetch_nothing_from_elsewhere(site):
     fetched = set()
     for path in site.rglob("*.html"):

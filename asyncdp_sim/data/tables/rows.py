@@ -45,7 +45,10 @@ class FileRows:
 
     @classmethod
     def from_frame(cls, path: str, frame: "pd.DataFrame") -> Self:
-        """Return those of a frame whose index says where its rows stood in the file."""
+        """Return those of a frame whose index says where its rows stood in the file.
+
+        The index ascends, as a reader leaves it: one from 0 to n − 1 is complete.
+        """
         index = frame.index
         complete = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
         return cls(((Path(path).name, range(len(index)) if complete else index.to_numpy()),))
@@ -53,7 +56,7 @@ class FileRows:
     @property
     def count(self) -> int:
         """How many rows the table has."""
-        return self._ends[-1]
+        return sum(len(places) for _, places in self.parts)
 
     def after(self, count: int) -> "FileRows":
         """Return those of the rows behind the first ones."""
@@ -67,11 +70,17 @@ class FileRows:
         return FileRows(tuple((name, places) for name, places in left if len(places) > 0))
 
     def place(self, row: int) -> tuple[str, int]:
-        """Return the file of a table's row (from 0), and its place there, from 0."""
+        """Return the file of a table's row (from 0), and its place there, from 0.
+
+        Raises
+        ------
+        IndexError
+            If the table has no such row; none is counted from the end.
+        """
         for end, (name, places) in zip(self._ends, self.parts, strict=True):
-            if row < end:
+            if 0 <= row < end:
                 return name, int(places[row - end + len(places)])
-        raise IndexError(f"row {row} of {self._ends[-1]}")
+        raise IndexError(f"row {row} of {self.count}")
 
     def name_of(self, row: int) -> str:
         """Return what a table's row (from 0) is called, such as ``row 7 of t.csv``, from 1."""

@@ -329,8 +329,9 @@ class TableData(TableRecipe):
         form = self.form
         if len(self.sizes) > 0 and self.public_path is not None:
             public = read.read_table(self.public_path, form=form, owner=self.split_column)
-            public = public.tail(self.public_records).reset_index(drop=True)
-            return RawTable(public, FileRows.from_frame(self.public_path, public), form)
+            public = public.tail(self.public_records)  # its index still says where rows stood
+            places = FileRows.from_frame(self.public_path, public)
+            return RawTable(public.reset_index(drop=True), places, form)
         apart = {self.target, self.split_column, self.person, self.order}
         spare = {*self._dropped, self.split_column, self.person} - {self.target}
         frame, places = read.with_public_rows(

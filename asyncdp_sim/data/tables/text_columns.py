@@ -26,10 +26,12 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
-_PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
+_PLAIN = r"^-?[0-9]+(\.[0-9]+)?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _NONE = r"[^\s\S]"
-_WHOLE = r"^-?[0-9]{1,300}$"
+_WHOLE = r"^-?[0-9]+$"
+_LONGEST = 300
+"""Letters of a number that Arrow reads: a bound in the patterns is compiled anew each time."""
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -163,7 +165,8 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
         return map_text(column, code)
     codes, distinct = _places(column, spelled)
     texts = pa.array(distinct, pa.string())
-    plain = pc.match_substring_regex(texts, simple)
+    short = pc.less_equal(pc.binary_length(texts), _LONGEST)
+    plain = pc.and_(short, pc.match_substring_regex(texts, simple))
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
     words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)

@@ -1,9 +1,12 @@
-"""Observers, the attackers that ε is stated for: their common interface, and that of sums."""
+"""Observers, the attackers that ε is stated for: their interface, and those in one place.
+
+:class:`TranscriptObserver` sees every answer, :class:`AggregateObserver` sums of masked answers.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from pydantic import Field
@@ -57,31 +60,55 @@ class Listener(Protocol):
 
 def gaussian_epsilons(squared: Array, delta: float) -> Array:
     """Return ε at δ of Gaussian answers, one per value of μ²."""
-    return each_once(squared, lambda mu: 0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta))
+
+    def epsilon(mu_squared: float) -> float:
+        return 0.0 if mu_squared == 0 else gaussian_epsilon(mu_squared**-0.5, delta)
+
+    return each_once(squared, epsilon)
 
 
-Reasons = list[tuple[bool, str]]
-"""Requirements on a scenario; each has a flag that is true if it is not met."""
+class Requirement(NamedTuple):
+    """A requirement on a scenario, without which an observer's ε is not known."""
+
+    unmet: bool
+    allowed: str
+    """What ε is known of."""
+    given: str = ""
+    """What the scenario has instead, where its other settings do not show it."""
 
 
-def plainly(scenario: Any, gaussian: str = "Gaussian noise") -> Reasons:
+def plainly(scenario: Any, gaussian: str = "Gaussian noise") -> list[Requirement]:
     """Return the requirements of an observer that does not receive all answers."""
     privacy, steps = scenario.privacy, scenario.values_hidden
     mechanism = privacy.mechanism
     return [
-        (mechanism.composition != "gaussian", f"{gaussian}, given {mechanism.kind}"),
-        (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
-        (privacy.sampling is not None, "answers over all records"),
-        (steps > 1, f"answers of one gradient each, given algorithm.local_steps = {steps}"),
-        (privacy.overlap > 1, "records that one owner has"),
-        (privacy.learner is not None, "one copy of the algorithm"),
-        (privacy.on_trust, "bounds that are enforced, given declared"),
-        (scenario.timing_unaccounted is not None, "timing that reveals nothing about records"),
+        Requirement(mechanism.composition != "gaussian", gaussian, mechanism.kind),
+        Requirement(not np.isfinite(privacy.asked(scenario.owners.count)).all(), "finite ε"),
+        Requirement(privacy.sampling is not None, "answers over all records"),
+        Requirement(steps > 1, "answers of one gradient each", f"algorithm.local_steps = {steps}"),
+        Requirement(privacy.overlap > 1, "records that one owner has"),
+        Requirement(privacy.learner is not None, "one copy of the algorithm"),
+        Requirement(privacy.on_trust, "bounds that are enforced", "declared"),
+        Requirement(
+            scenario.timing_unaccounted is not None, "timing that reveals nothing about records"
+        ),
     ]
 
 
 class ObserverKind(Variant):
-    """An observer of a part of what owners send."""
+    """An observer of a part of what owners send.
+
+    Four methods state what it means for noise. By default it sees every answer by itself.
+
+    =================== ======================= =================================================
+    method              called for              by
+    =================== ======================= =================================================
+    ``allowed``         all answers of a run    the privacy of a scenario, before noise is set
+    ``shares``          one answer of a sum     the privacy of a scenario, which sets the noise
+    ``share_of_noise``  one sum                 a forecast that compares observers
+    ``heard``           one answer              the audit of single answers
+    =================== ======================= =================================================
+    """
 
     by_count: ClassVar[bool]
     """Its ε for an owner follows from the number of released answers, by the accountant.
@@ -117,11 +144,18 @@ class ObserverKind(Variant):
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return a fault for each reason why its ε is not known in a scenario."""
 
-    def unmet(self, known: str, reasons: Reasons) -> list[Fault]:
+    def unmet(self, known: str, requirements: Sequence[Requirement]) -> list[Fault]:
         """Return a fault for each unmet requirement; ``known`` names the known result."""
-        hint = f"{known} is known of {{}} only: allowed is transcript"
-        key, value = "privacy.observer.kind", repr(kind_of(type(self)))
-        return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
+        kind = repr(kind_of(type(self)))
+        return [
+            Fault(
+                "privacy.observer.kind",
+                f"{kind} with {each.given}" if each.given else kind,
+                f"{known} is known only of {each.allowed}: allowed is transcript",
+            )
+            for each in requirements
+            if each.unmet
+        ]
 
     def for_owners(self) -> "ObserverKind":
         """Return the observer to use if whole owners are hidden."""
@@ -132,11 +166,17 @@ class ObserverKind(Variant):
         yield from ()
 
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-        """Return the budgets of answers; in a sum all owners have 1/z of the strictest."""
+        """Return the budgets of answers; in a sum all owners have μ = 1/z of the strictest.
+
+        z is the noise multiplier: the noise's standard deviation over the answer's sensitivity.
+        The strictest owner has the largest, and the shares of noise in a sum must be alike.
+        """
         if not self.sees_sums:
             return allowance
         multiplier = mechanism.accountant(allowance).multiplier
-        if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
+        if multiplier is None or multiplier.max() == 0:  # noise is not Gaussian, or there is none
+            return allowance
+        if allowance.mu is not None:  # set already, for answers over sampled records
             return allowance
         return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
 
@@ -146,7 +186,10 @@ class ObserverKind(Variant):
         influence: RecordSensitivity,  # noqa: ARG002
         parts: int,  # noqa: ARG002
     ) -> AnswerNoise:
-        """Return the noise on each answer, where ``noise`` is to hide sums of ``parts`` of them."""
+        """Return the noise on each answer, where ``noise`` is to hide sums of ``parts`` of them.
+
+        An observer may split it otherwise: into as many shares as hide a sum, if some are missing.
+        """
         return noise
 
     def share_of_noise(self, n_owners: int, in_sum: int) -> float:  # noqa: ARG002
@@ -190,6 +233,8 @@ class TranscriptObserver(ObserverKind):
 
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
+_ROUNDING = 1e-3
+"""Share of ε by which a cost may differ from it, since multipliers are rounded."""
 
 
 class AggregateObserver(ObserverKind):
@@ -222,7 +267,11 @@ class AggregateObserver(ObserverKind):
 
     @override
     def share_of_noise(self, n_owners: int, in_sum: int) -> float:
-        """Return 1/√(n − d − t), relative to the noise of the strictest owner."""
+        """Return 1/√(n − d − t), relative to the noise of the strictest owner.
+
+        It does not depend on ``in_sum``: shares are made for n − d − t answers, with or without
+        others.
+        """
         return float(self.enough(n_owners) ** -0.5)
 
     def enough(self, n_owners: int) -> int:
@@ -233,27 +282,28 @@ class AggregateObserver(ObserverKind):
     def misfits(self, scenario: Any) -> list[Fault]:
         algorithm = scenario.algorithm
         n_owners, protocol = scenario.owners.count, scenario.protocol
-        apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
-        reasons = [
-            (
-                not algorithm.sums_suffice or not (protocol.makes_updates or apart),
+        in_rounds = protocol.makes_updates
+        one_answer_per_tick = protocol.one_each and protocol.clocked and not protocol.one_on_one
+        requirements = [
+            Requirement(
+                not (algorithm.sums_suffice and (in_rounds or one_answer_per_tick)),
                 "learning in rounds, and fedbuff of constant weights on "
-                "push or broadcast whose owners answer at a tick, one answer at a time, given "
+                "push or broadcast whose owners answer at a tick, one answer at a time",
                 f"{algorithm.kind} on {protocol.kind}",
             ),
             *plainly(scenario, "Gaussian noise, whose shares add up to it"),
-            (scenario.channel.contended is not None, "answers that share no channel"),
-            (scenario.clock.superposed, "owners that have clocks of their own"),
-            (
-                self.absent_at == "every-step" and not protocol.makes_updates,
+            Requirement(scenario.channel.contended is not None, "answers that share no channel"),
+            Requirement(scenario.clock.superposed, "owners that have clocks of their own"),
+            Requirement(
+                self.absent_at == "every-step" and not in_rounds,
                 "rounds, if keys and shares take trips of their own (absent_at = every-step)",
             ),
-            (
+            Requirement(
                 self.absent_at != "answer" and scenario.energy is not None,
                 "absent_at = answer, if energy is measured",
             ),
         ]
-        faults = self.unmet("what a sum reveals", reasons)
+        faults = self.unmet("what a sum reveals", requirements)
         asked = protocol.asked_at_most or n_owners
         if asked < n_owners - self.dropouts:
             hint = f"a sum opens with n − d answers: allowed is {n_owners - self.dropouts} or more"
@@ -279,7 +329,7 @@ class AggregateObserver(ObserverKind):
         )
         accountant = scenario.accountant
         cost = accountant.spent(accountant.answers)
-        if (cost < accountant.epsilon * (1 - 1e-3)).any():
+        if (cost < accountant.epsilon * (1 - _ROUNDING)).any():
             owner = int(np.argmax(cost / accountant.epsilon))
             yield (
                 f"the strictest, owner {scenario.owners.participants[owner]} with ε "
@@ -304,6 +354,7 @@ class AggregateObserver(ObserverKind):
         """Yield what a run costs where more is seen than is claimed, of the dearest owner."""
         enough = self.enough(len(cost))
         squared = 2 * float(accountant.zcdp(accountant.answers).max())
+        # each answer has 1/enough of the noise's variance; one that hides a sum alone has all of it
         wider = np.array([squared * enough / max(1, enough - 1), squared * enough])
         collude, single = gaussian_epsilons(wider, accountant.delta)
         yield (
@@ -318,21 +369,28 @@ class AggregateObserver(ObserverKind):
         """
         n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
         laws = [channel.packet_loss(message) for message in ("query", "answer")]
+        # The product of chances holds if a step's draws are independent of the steps before …
         drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
-        alike = {*present.online_share(n_owners)}
-        losses = [{*law.shares(n_owners)} for law in laws]
         late = scenario.protocol.round_deadline is not None or scenario.topology is not None
-        if (
-            late
-            or not (scenario.protocol.makes_updates and drawn)
-            or any(law.bursty for law in laws)
-            or max(map(len, (alike, *losses))) > 1
-        ):
+        if late or not (scenario.protocol.makes_updates and drawn):
             return ()
-        (here,), (query,), (answer,) = alike, *losses
-        trip = here * (1 - query) * (1 - answer)
-        sent = here * (1 - query) * delivered(answer, 1 + channel.retransmissions)
-        steps = {"answer": (sent,), "opening": (sent, trip), "every-step": (trip, trip, sent, trip)}
+        if any(law.bursty for law in laws):
+            return ()
+        # … and the same for all owners.
+        online = set(present.online_share(n_owners))
+        lost_queries, lost_answers = (set(law.shares(n_owners)) for law in laws)
+        if max(map(len, (online, lost_queries, lost_answers))) > 1:
+            return ()
+        [here], [query], [answer] = online, lost_queries, lost_answers
+        asked = here * (1 - query)
+        # An answer may be sent again; a message of keys, shares or the opening is sent once.
+        answers = asked * delivered(answer, 1 + channel.retransmissions)
+        once = asked * (1 - answer)
+        steps = {
+            "answer": (answers,),
+            "opening": (answers, once),
+            "every-step": (once, once, answers, once),  # keys, shares, answer, opening
+        }
         return tuple(np.cumprod(steps[self.absent_at]).tolist())
 
     @override

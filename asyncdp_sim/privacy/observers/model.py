@@ -32,6 +32,7 @@ from asyncdp_sim.privacy.observers.kind import (
     Learned,
     Listener,
     ObserverKind,
+    Requirement,
     gaussian_epsilons,
     plainly,
 )
@@ -227,28 +228,33 @@ class ModelObserver(ObserverKind):
     def misfits(self, scenario: Any) -> list[Fault]:
         algorithm, bound = scenario.algorithm, scenario.privacy.sensitivity
         rounds = algorithm.in_rounds
-        reasons = [
-            (
+        requirements = [
+            Requirement(
                 rounds is None,
-                f"rounds whose answers are averaged, given algorithm {algorithm.kind}",
+                "rounds whose answers are averaged",
+                f"algorithm {algorithm.kind}",
             ),
             *plainly(scenario),
         ]
         if self.sees == "last":
             average = rounds is not None and rounds.schedule(1.0, 2).kept is not None
             curved = scenario.model.linear and scenario.model.phi.curvature is not None
-            reasons += [
-                (average, f"a last model that is no average, given {algorithm.kind}"),
-                (not curved, f"a convex smooth loss, given {scenario.model.kind}"),
-                (
+            requirements += [
+                Requirement(average, "a last model that is no average", algorithm.kind),
+                Requirement(not curved, "a convex smooth loss", scenario.model.kind),
+                Requirement(
                     bound is None or not bound.bounds_records,
-                    "rows of bounded length, without which no step is sure to contract (domain), "
-                    f"given {'none' if bound is None else bound.kind}",
+                    "rows of bounded length, without which no step is sure to contract (domain)",
+                    "no sensitivity" if bound is None else bound.kind,
                 ),
-                (scenario.model.theta_max is None, "models in a box, given no model.theta_max"),
-                (scenario.trained_on is None, "public numbers of records, which the data decide"),
+                Requirement(
+                    scenario.model.theta_max is None, "models in a box", "no model.theta_max"
+                ),
+                Requirement(
+                    scenario.trained_on is None, "public numbers of records, which the data decide"
+                ),
             ]
-        return self.unmet("what models reveal", reasons)
+        return self.unmet("what models reveal", requirements)
 
     @override
     def listening(self, scenario: Any) -> Listener:
@@ -299,19 +305,20 @@ class TrustedLearner(ModelObserver):
         lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("answer", "query")]
         asked = protocol.asked_at_most or n_owners
         full = _always_full(scenario, asked)
-        reasons = [
-            (
+        requirements = [
+            Requirement(
                 not algorithm.sums_suffice or not protocol.makes_updates,
-                f"learning in rounds, given {algorithm.kind} on {protocol.kind}",
+                "learning in rounds",
+                f"{algorithm.kind} on {protocol.kind}",
             ),
             *plainly(scenario),
-            (protocol.round_deadline is not None, "rounds without a deadline"),
-            (network.channel.contended is not None, "answers that share no channel"),
-            (max(lost) > 0, "messages that are not lost"),
-            (not network.availability.always_online, "owners that are always online"),
-            (not full and asked == n_owners, "owners that answer in every round"),
+            Requirement(protocol.round_deadline is not None, "rounds without a deadline"),
+            Requirement(network.channel.contended is not None, "answers that share no channel"),
+            Requirement(max(lost) > 0, "messages that are not lost"),
+            Requirement(not network.availability.always_online, "owners that are always online"),
+            Requirement(not full and asked == n_owners, "owners that answer in every round"),
         ]
-        faults = self.unmet("the noise of a round's sum", reasons)
+        faults = self.unmet("the noise of a round's sum", requirements)
         if not full and asked < n_owners:
             hint = (
                 "a round may find fewer, since others have spent their budgets or rest: allowed "

@@ -32,7 +32,13 @@ from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
+from asyncdp_sim.privacy.observers.kind import (
+    Learned,
+    ObserverKind,
+    Requirement,
+    gaussian_epsilons,
+    plainly,
+)
 from asyncdp_sim.privacy.observers.knowledge import (
     Known,
     Numbers,
@@ -281,9 +287,10 @@ class NodeObserver(ObserverKind):
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
         algorithm = scenario.algorithm
-        other = (not algorithm.averages_once, f"algorithm averaging, given {algorithm.kind}")
-        reasons = [other, *plainly(scenario)]
-        faults = self.unmet("what a node learns", reasons)
+        averages = Requirement(
+            not algorithm.averages_once, "algorithm averaging", f"algorithm {algorithm.kind}"
+        )
+        faults = self.unmet("what a node learns", [averages, *plainly(scenario)])
         return faults + self._misnamed(scenario.owners.count)
 
     def _misnamed(self, n_owners: int) -> list[Fault]:

@@ -225,14 +225,15 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     )
     places, names = np.arange(len(VIEWS)), [", ".join(view) for view in VIEWS]
     marks = [
-        Layer("rows", mean, places, least, most, look=DOTS),
+        Layer("rows", mean, places, least, most, look=DOTS | {"capsize": 0}),
+        Layer("line", most, places, look=DOTS | {"marker": "D", "markerfacecolor": "white"}),
         *(written(x, y, number(x), "above", BLUE) for y, x in enumerate(mean)),
         Layer("upright", 1.0, look=TRUTH),
         written(1.0, places[-1], "curator", "left"),
     ]
     sides = (
         Side(
-            "squared sensitivity, over a curator's\n(dot: mean owner; line: all owners)",
+            "squared sensitivity, over a curator's\n(dot: mean owner; ◇: most exposed)",
             log=True,
             ticks=(0.1, 0.3, 1, 3, 10, 30),
             grid=True,
@@ -246,15 +247,20 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     )
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    title = learned(mean)
-    return [one_panel("threat-models", title, marks, sides, caption, table, results, 2.6)]
+    note = (
+        "Lines are of different owners, no uncertainty. A Gaussian's noise must be √s times as "
+        "large to hide a squared sensitivity that is s times as large."
+    )
+    title, name = learned(mean, most), "threat-models"
+    return [one_panel(name, title, marks, sides, caption, table, results, 2.6, note)]
 
 
-def learned(mean: Array) -> str:
-    """Return what the first and the last of the views learn of the mean owner."""
+def learned(mean: Array, most: Array) -> str:
+    """Return what the first of the views costs, on average and at most, and the last."""
     return (
-        f"On a grid of 16, a node that receives sums learns {number(mean[0])} times as much of the "
-        f"mean owner as a curator's readers, an observer of every link {number(mean[-1])} times"
+        f"On a grid of 16, sums cost an owner {number(mean[0])} times a curator's squared "
+        f"sensitivity against one node on average, and {number(most[0])} times at most; messages "
+        f"on every link cost {number(mean[-1])} times"
     )
 
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from analysis.one_panel import PSI, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
 from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, mean_psi_at_end
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.sums import Aggregation
@@ -306,13 +307,17 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             }
             for column, value in row.items():
                 table[column] = np.append(table.get(column, []), value)
-    look = DOTS | {"markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
     marks = [
         Layer("level", y=1.0, look=TRUTH),
         written(LEAST, 1.0, "single answers better", "above"),
         written(LEAST, 1.0, "sums better", "below"),
-        measured(np.maximum(table["opened"], LEAST), ends(table, "ratio"), clip_on=False, **look),
     ]
+    needed = np.array([str(kind).partition(",")[0] for kind in table["kind"]])
+    for name, look in zip(dict.fromkeys(needed), looks(len(set(needed))), strict=False):
+        look |= {"linestyle": "none", "markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
+        at, said = np.maximum(table["opened"], LEAST), f"sums that need {name}"
+        chosen = ends(table, "ratio")[:, needed == name]
+        marks.append(measured(at[needed == name], chosen, name=said, clip_on=False, **look))
     sides = (
         Side(
             "share of sums that open (enough owners stay)",
@@ -322,7 +327,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             labels=("≤ 0.1 %", "1 %", "10 %", "100 %"),
         ),
         Side(
-            "mean $\\psi$ over that of\nsingle answers",
+            "mean $\\psi$ over that of single\nanswers (95 % intervals)",
             log=True,
             ticks=(0.1, 0.3, 1, 3),
             grid=True,
@@ -335,8 +340,12 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         "owners; where fewer sums open than the axis has, it stands at the edge."
     )
     results = [each.result for each in sweep.cells]
-    title = where_they_open(table["opened"], ends(table, "ratio"))
-    return [one_panel("price-of-secure-sums", title, marks, sides, caption, table, results)]
+    note = (
+        f"{PSI}. It is a fit, no gain. A sum opens if enough owners stay for all its steps, and is "
+        "lost otherwise. The more answers it needs, the less noise each adds."
+    )
+    title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
+    return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
 
 
 def where_they_open(opened: Array, ratio: Array) -> str:

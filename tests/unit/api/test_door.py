@@ -323,6 +323,8 @@ def test_what_a_notebook_shows_is_escaped():
         ({"confidence": 1.0}, "in (0, 1)"),
         ({"canaries": 4, "thorough": True}, "allowed is without thorough=True"),
         ({"canaries": 0, "answers": 100}, "canaries: given 0; allowed is 1 to "),
+        ({"canaries": 1.5, "answers": 100}, "canaries: given 1.5; allowed is 1 to "),
+        ({"canaries": "2", "answers": 100}, "canaries: given '2'; allowed is 1 to "),
     ],
 )
 def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:

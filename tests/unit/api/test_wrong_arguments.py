@@ -43,6 +43,49 @@ def test_a_number_of_processes_is_whole(wrong):
         ad.run(SCENARIO, workers=wrong)
 
 
+COUNT, SHARE = "allowed is a whole number ≥ 1", "allowed is a number in (0, 1)"
+TEXTS = "allowed is a list of 2 different texts"
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "wrong", "allowed"),
+    [
+        ("simulate", "replicate", (0, 1.5, "2", True), COUNT),
+        ("audit", "workers", (0, 1.5, "2"), COUNT),
+        ("audit", "runs", (99, 100.0, "100"), "allowed is a whole number ≥ 100"),
+        ("audit", "confidence", (1, "0.9", None, float("nan")), SHARE),
+        ("forecast", "target", (0, -1.0, "0.1", True), "allowed is a number > 0"),
+        ("compare", "names", ("ab", 3, ["a"], ["a", "a"], [1, 2]), TEXTS),
+    ],
+)
+def test_an_argument_of_a_wrong_value_is_refused_before_anything_is_computed(
+    name, argument, wrong, allowed
+):
+    given = ("a", "b") if name == "compare" else (SCENARIO,)
+    for value in wrong:
+        with pytest.raises(ad.SpecError) as caught:
+            getattr(ad, name)(*given, **{argument: value})
+        [line] = caught.value.lines()
+        assert line.startswith(f"{argument}: given ")
+        assert line.endswith(allowed)
+
+
+@pytest.mark.filterwarnings("ignore::asyncdp_sim.AsyncDPWarning")
+def test_a_finished_result_is_not_opened_for_a_wrong_number_of_processes(tmp_path):
+    ad.run(SCENARIO, out=tmp_path / "result")
+    with pytest.raises(ad.SpecError, match="workers: given 0"):
+        ad.run(SCENARIO, out=tmp_path / "result", workers=0)
+
+
+@pytest.mark.filterwarnings("ignore::asyncdp_sim.AsyncDPWarning")
+def test_results_of_one_directory_name_are_compared_with_a_temporary_one(tmp_path):
+    places = [tmp_path / "a" / "r", tmp_path / "b" / "r"]
+    kept = [ad.run(SCENARIO.replace(run={"seed": i}), out=place) for i, place in enumerate(places)]
+    frame = ad.compare(*kept, ad.run(SCENARIO)).lines()
+    for name in (*map(str, places), "vary-availability (3)"):
+        assert any(name in line for line in frame), name
+
+
 @pytest.mark.filterwarnings("ignore::asyncdp_sim.AsyncDPWarning")
 def test_a_misspelt_name_is_answered_with_the_nearest():
     """Every public attribute of what functions return, with a letter doubled, and of the module."""
@@ -115,8 +158,9 @@ def test_where_nothing_is_to_be_shown_nothing_is():
         ({"said": "a word"}, {}, "a value that is no finite number"),
         ({"said": np.nan}, {}, "a value that is no finite number"),
         ({}, {"dataset": "side"}, "no such column"),
-        ({}, {"delta": 1.0}, "delta"),
-        ({}, {"confidence": 1.0}, "confidence"),
+        ({}, {"delta": 1.0}, r"delta: given 1.0; allowed is a number in \[0, 1\)"),
+        ({}, {"delta": "0"}, r"delta: given '0'; allowed is a number in \[0, 1\)"),
+        ({}, {"confidence": 1.0}, r"confidence: given 1.0; allowed is a number in \(0, 1\)"),
     ],
 )
 def test_what_is_refused(change, options, named):

@@ -20,6 +20,29 @@ from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import read_csv, read_table, source_of
 from tests.one_in import one_in
 
+
+def test_rows_behind_the_last_are_none_and_no_row_counts_from_the_end():
+    places = rows.FileRows((("a.csv", range(3)), ("b.csv", range(5, 7))))
+    assert places.count == 5
+    assert places.after(4).name_of(0) == "row 7 of b.csv"
+    assert places.after(5).count == 0
+    for row in (-1, 5):
+        with pytest.raises(IndexError, match=f"row {row} of 5"):
+            places.place(row)
+
+
+def test_public_rows_beside_stated_sizes_are_named_as_their_file_counts_them(tmp_path):
+    """The last 2 of 4 public rows were named rows 1 and 2."""
+    table = pd.DataFrame({"owner": ["A", "A", "B", "B"], "x": [1, 2, 3, 4], "y": [1, 2, 3, "?"]})
+    table.to_csv(tmp_path / "public.csv", index=False)
+    data = TableData(
+        path="none.csv", public_path=str(tmp_path / "public.csv"), target="y", public_records=2,
+        owner_column="owner", sizes={"A": 3, "B": 4}, features=1,
+    )  # fmt: skip
+    with pytest.raises(DataError, match=r"row 4 of public\.csv"):
+        data.twin().build(2, (3, 4), Streams(1))
+
+
 # Formats, and what cannot be read.
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from analysis.papers.boxes import by_iteration
 from asyncdp_sim.figures import changes
@@ -62,6 +63,19 @@ def keys(figure: Figure) -> list[str]:
 def of(*panels: list[Layer], **more: object) -> Figure:
     several = [Panel(marks, Side("x"), Side("y")) for marks in panels]
     return draw(Declaration(several, **more))  # type: ignore[arg-type]
+
+
+def test_a_note_stands_above_the_label_and_neither_covers_the_other():
+    said = Declaration([Panel([Layer("line", X, X)], Side("x"), Side("y"))], note="A term. " * 20)
+    figure = draw(said, 3.4, "Private as claimed.", "#ff0000")
+    figure.draw_without_rendering()
+    [note] = [each for each in figure.artists if isinstance(each, Text)]
+    drawn = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    above, below = (each.get_window_extent(drawn) for each in (note, figure.axes[0].xaxis.label))
+    label = figure.get_supxlabel()
+    assert above.y1 <= below.y0
+    assert label == "\n" * (1 + note.get_text().count("\n")) + "Private as claimed."
+    assert note.get_color() != "#ff0000"
 
 
 def test_a_name_has_one_key_for_each_look():

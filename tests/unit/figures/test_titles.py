@@ -58,8 +58,11 @@ def test_the_first_to_a_target_is_one_whose_interval_has_an_upper_end():
     table = line | {"time": np.array([8.0, 6.0, 7.5]), "time_low": low, "time_high": high}
     said = "Asking fast, m = 1, reaches mean ψ = 0.02 in 7.5 units (6 to 9.5)"
     assert cheapest([table], 3) == said
-    over = ", 6 % sooner than even, m = 1 (published: 29 to 46 %)"
+    over = ", 6 % (-23 to 27 %) sooner than even, m = 1 (published: 29 to 46 %)"
     assert cheapest([table], 1) == said + over
+    never = {"p": line["p"][[2]], "tasks": np.array([4.0])}
+    never |= dict.fromkeys(("time", "time_low", "time_high"), np.array([inf]))
+    assert cheapest([table, never], 1) == f"{said}{over}; with m = 4 it never does"
     table["time_high"] = np.full(3, inf)
     assert cheapest([table], 1).startswith("No interval of a policy")
 
@@ -128,10 +131,11 @@ def test_sweeps_and_messages_are_told():
 
 def test_the_last_distance_at_which_a_sum_is_a_bound():
     ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
-    ring |= {"loss": np.array([0.5, 0.1, 0.002])}
-    full = {name: column[:1] * 0.9 for name, column in ring.items()}
-    said = "From 2 hops on, the median exact loss is above the published sum: up to 9 times, where "
-    said += "it is 0.2 % of what an observer of every answer learns"
+    ring |= {"loss": np.array([0.5, 0.1, 0.002]), "graph": np.repeat("ring", 3)}
+    full = {name: column[:1] for name, column in ring.items()}
+    said = "From 2 hops on, the published sum understates the median privacy loss on every graph, "
+    said += "most on a ring: 9 times at 3 hops, where the loss is 0.2 % of an observer's of every "
+    said += "answer"
     assert no_bound([ring, full]) == said
     other = full | {"hops": np.array([2.0])}  # below the sum at two hops
     assert no_bound([ring, other]).startswith("From 3 hops on")
@@ -140,14 +144,15 @@ def test_the_last_distance_at_which_a_sum_is_a_bound():
 
 def test_absences_are_told():
     owner = "an owner that is online 10 % of the time"
-    said = f"Leaving out {owner} fits better only from cycles of 202 units on (predicted)"
+    said = f"Leaving out {owner} fits better only from cycles of 202 units on (predicted exactly)"
     assert leaving_pays("10 %", 202.3) == said
     said = f"Leaving out {owner} fits worse, up to cycles of 400 units"
     assert leaving_pays("10 %", inf) == said
     said = "In waves of absence ψ grows 4.00 ± 0.20 times from γ = 0.1 to 0.5; with as many owners "
     assert growing((4.0, 0.2), (2.0, 0.1)) == f"{said}online and no waves, 2.00 ± 0.10 times"
-    said = "Averages over those present end 1.57 ± 0.10 times as far from the optimum θ* as "
-    said += "published, and with steps divided by shares 0.064 ± 0.080 times"
+    said = "If some owners are absent more, rounds that average over the present ones end "
+    said += "1.57 ± 0.10 times as far from the optimum θ* as published; steps divided by shares of "
+    said += "the time online, 0.064 ± 0.080 times"
     assert as_far((1.571, 0.1), (0.064, 0.08)) == said
     rows = [
         {"end": [name], "mean": [mean], "two_standard_errors": [0.1]}
@@ -163,9 +168,10 @@ def test_a_fixed_point_is_held_against_exact_values_or_intervals():
     chain |= {"owners": np.array([2, 5, 10, 20]), "windows": np.repeat("few slots", 4)}
     chain |= {"exact": np.array([3.1, 0.6, np.nan, np.nan])}  # of five it is within 1 %
     said = "% too high for 2 owners with few slots; of 4 settings 2 are within 1 %, 1 beyond, 1 "
-    assert farthest([chain]) == f"Bianchi's fixed point is 3.1 {said}undecided"
+    begun = "In its own model, Bianchi's fixed point is"
+    assert farthest([chain]) == f"{begun} 3.1 {said}undecided"
     chain["exact"][0] = np.nan
-    assert farthest([chain]) == f"Bianchi's fixed point is 3.00 ± 0.40 {said}undecided"
+    assert farthest([chain]) == f"{begun} 3.00 ± 0.40 {said}undecided"
 
 
 def test_sums_are_told_by_the_shares_that_open():
@@ -182,22 +188,23 @@ def test_sums_are_told_by_the_shares_that_open():
 
 def test_gains_in_accuracy_are_told_by_their_last_spell():
     times, gain = np.array([0, 0.2, 0.5, 2, 3]), np.array([0.1, -0.1, 0.2, 0.1, 0.01])
-    said = f"Asking {CHOSEN}, gains 10 % of accuracy or more from 0.5 to 2 ± 0.4 units alone; after"
+    said = f"Asking {CHOSEN}, raises accuracy by 10 % or more only from 0.5 to 2 (± 0.4) units; "
     about = np.full(5, 0.02)
     told = lasting(times, gain, about, 0.2)
-    assert told == f"{said} 3 units, 1.0 ± 2.0 %"
+    assert told == f"{said}after 3 units by 1.0 ± 2.0 %"
     told = lasting(times, -abs(gain), about, 0.0)
-    assert told.endswith("or more at no time; after 3 units, -1.0 ± 2.0 %")
+    assert told.endswith("or more at no time; after 3 units by -1.0 ± 2.0 %")
 
 
 def test_views_and_ns3_are_told():
-    said = "On a grid of 16, a node that receives sums learns 1.07 times as much of the mean owner "
-    said += "as a curator's readers, an observer of every link 16 times"
-    assert learned(np.array([1.07, 5.0, 16.0])) == said
+    said = "On a grid of 16, sums cost an owner 1.07 times a curator's squared sensitivity against "
+    said += "one node on average, and 3.4 times at most; messages on every link cost 16 times"
+    assert learned(np.array([1.07, 5.0, 16.0]), np.array([3.4, 9.0, 16.0])) == said
     cells = {"family": np.array([EIFS, "ALOHA", "TCP push", BROADCAST, EIFS])}
     cells |= {"ours": np.array([14.4, 2.0, -5.2, -40.2, 1.0]), "formula": np.full(5, -86.7)}
-    said = "Our simulation is within 6 % of ns-3, except for TCP broadcasts (up to 41 %) and Wi-Fi "
-    said += "where others wait EIFS (up to 15 %); closed formulas are up to 87 % off"
+    said = "Our simulation is within 6 % of ns-3, except for TCP broadcasts (up to 40 %) and Wi-Fi "
+    said += "where others wait EIFS (up to 14 %); closed formulas are so in 0 of 4 rows, and up to "
+    said += "87 % off in the others"
     assert nearest_to_ns3(cells) == said
     assert from_half(3.43, 2.87, 4.02) == "; from ε = 3.43 (2.87 to 4.02) on, of half of them"
     assert from_half(inf, inf, inf) == "; at no ε shown, of half of them"
@@ -227,6 +234,7 @@ def test_policies_that_never_reach_the_target_stand_at_the_top():
     [panel] = FIGURE.declared([line], [table]).panels
     reached, never = (mark for mark in panel.marks if mark.kind == "line")
     assert never.x.tolist() == [20]
-    assert never.y.tolist() == [18]  # twice the largest end, and the bar without one ends there
+    assert never.y[0] > 18  # twice the largest end, where the bar without one ends
     assert reached.high.tolist() == [9, 18]
-    assert "never reached" in [mark.name for mark in panel.marks]
+    assert panel.y.labels is not None
+    assert panel.y.labels[-1] == "never"

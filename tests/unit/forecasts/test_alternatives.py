@@ -42,11 +42,15 @@ def test_sums_are_better_where_noise_rules(made):
     assert sums.more.low > 0
     assert sums.more.value > moments.more.value
     better = better_protocol(as_content((moments, sums)), "the average owner")
-    assert better.startswith("sums of answers: the average")
+    assert better.startswith("sums of answers, δ = 1e-06: the average")
     table = lines(found.gains, (moments, sums))
-    assert table[0].split() == ["protocol", "mean", "gain,", "days", "more", "than", "now"]
+    assert " ".join(table[0].split()) == "protocol mean gain, days more than in the scenario"
     assert "sums of answers, δ = 1e-06" in table[3]
-    assert any(line.startswith("Better protocol  sums of answers: ") for line in table)
+    [verdict] = [line for line in table if line.startswith("Better protocol")]
+    assert verdict.startswith(
+        "Better protocol  sums of answers, δ = 1e-06: the average owner gains"
+    )
+    assert " days (" in verdict
     content = json.loads(as_json(found, as_content((moments, sums))))["alternatives"]
     assert [other["protocol"] for other in content] == [moments.name, sums.name]
     assert content[1]["difference"]["low"] == pytest.approx(sums.more.low)
@@ -96,7 +100,7 @@ def test_settings_are_chosen_without_private_rows(tmp_path):
 def test_an_owner_that_asks_is_compared_by_its_own_gain(tmp_path):
     found, others = compared(clinics(tmp_path, epsilon=3.0), whose="C1")
     table = lines(found.gains, others)
-    assert table[0].split() == ["protocol", "gain,", "days", "more", "than", "now"]
+    assert " ".join(table[0].split()) == "protocol gain, days more than in the scenario"
     for other in others:
         [one], [two] = found.gains.judged[0], other.gains.judged[0]
         most = (one.gain.variance**0.5 + two.gain.variance**0.5) ** 2

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.specification import parse
+from asyncdp_sim.data.dataset import outlying
 from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
@@ -33,6 +34,14 @@ SENSITIVITIES: dict[str, dict[str, Any]] = {
     "declared": {"kind": "declared", "bound": 50.0},
     "domain": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
 }
+
+
+def test_records_of_usual_size_are_not_outlying_among_many_void_ones():
+    """With the median over all records, 0, every other record was outlying."""
+    mostly_void = np.array([[0.0], [0.0], [0.0], [1.0], [2.0], [5e3]])
+    for rows, expected in ((mostly_void, [5]), (mostly_void[:5], []), (mostly_void[:3], [])):
+        [far] = outlying([rows])
+        assert np.flatnonzero(far).tolist() == expected
 
 
 def table(folder: Path, model: Model, gap: object) -> str:

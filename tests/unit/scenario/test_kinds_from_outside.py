@@ -1,5 +1,8 @@
 """Members of families that are not part of the package, and the example of dual averaging."""
 
+import subprocess
+import sys
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -185,6 +188,72 @@ def test_another_file_is_not_loaded_in_its_stead(tmp_path):
     file.unlink()
     with pytest.raises(SpecError, match="there is no such file"):
         plugins.call(plugins.packed((repr, (place.found()(),), {})))
+
+
+def test_the_program_itself_is_executed_once(tmp_path):
+    """An unguarded script that names its own class executed itself until the stack was full."""
+    script = tmp_path / "program.py"
+    lines = (
+        "from asyncdp_sim.core.plugins import Place",
+        "print('begun')",
+        "class Toy:",
+        "    pass",
+        "place = Place(__file__, 'Toy')",
+        "place.execute()",
+        "place.execute()",
+        "print(place.found() is Toy)",
+    )
+    script.write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["begun", "True"]
+
+
+def test_a_changed_module_is_refused_and_its_digest_is_that_of_the_executed_code(
+    tmp_path, monkeypatch
+):
+    file = tmp_path / "installed_kinds.py"
+    file.write_text("class Toy:\n    size = 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    place = Place("installed_kinds", "Toy")
+    place.execute()
+    place.execute()
+    before = place.sha256
+    file.write_text("class Toy:\n    size = 2\n", encoding="utf-8")
+    with pytest.raises(SpecError, match="changed since Python executed it: restart Python"):
+        place.execute()
+    assert (place.found().size, place.sha256) == (1, before)
+    del sys.modules["installed_kinds"]
+
+
+def test_a_module_that_only_a_finder_of_its_own_knows_is_found(tmp_path, monkeypatch):
+    """Editable installs have such a finder."""
+    file = tmp_path / "kinds.py"
+    file.write_text("class Toy:\n    pass\n", encoding="utf-8")
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, *_):
+            named = name == "editable_kinds"
+            return spec_from_file_location(name, file) if named else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    place = Place("editable_kinds", "Toy")
+    assert place.file == file
+    place.execute()
+    assert place.found().__name__ == "Toy"
+    del sys.modules["editable_kinds"]
+
+
+@pytest.mark.parametrize("name", ["made", "brief"])
+def test_what_other_processes_cannot_find_is_refused_before_it_is_sent(tmp_path, name):
+    file = tmp_path / "kinds.py"
+    lines = ("def outer():", "    def inner():", "        pass", "    return inner",
+             "made, brief = outer(), lambda: 0")  # fmt: skip
+    file.write_text("\n".join(lines), encoding="utf-8")
+    place = Place(str(file), name)
+    place.execute()
+    with pytest.raises(SpecError, match=r"workers: given .*>.* of .*kinds.py; allowed with more"):
+        plugins.packed((place.found(), (), {}))
 
 
 # The example of an algorithm of one's own, dual averaging: its path is exact, late answers too.

@@ -161,6 +161,9 @@ def test_the_page_says_the_constants():
     assert (
         f"{predictions.OF_EVENT * 1e6:g} µs · E) + {predictions.OF_UPDATE * 1e6:g} µs · U" in page
     )
+    updates, replicates = 1000, 100
+    cell = replicates * predictions.OF_ANSWER * updates + predictions.OF_UPDATE * updates
+    assert f"by this formula they take {100 * cell:.0f} s one by one" in page
     assert f"{predictions.OWNER // 1000} kB · N ({predictions.OF_CROWD / 1000:g} kB where" in page
 
 
