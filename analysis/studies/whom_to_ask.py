@@ -126,7 +126,10 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
             labels=[*map(number, places), "never"],
         ),
     )
-    note = "ψ: loss above the least possible, as a share. A bar to “never” has no end."
+    note = (
+        "ψ: loss above the least possible, as a share. Never: not in the simulated time; a bar to "
+        "it has no end."
+    )
     return Declaration([Panel(marks, *sides)], (6.5, 3.7), cheapest(rows, n_owners), note=note)
 
 

@@ -267,8 +267,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     results = [cell.result for cell in sweep.cells]
     title = no_bound(tables)
     note = (
-        "Above 1 a record is less private than the published sum states. Privacy loss: exact, of "
-        "all messages that the observing owner receives together."
+        "Above 1 a record is less private than the published sum over single messages states; "
+        "the loss is exact, of all messages that the observing owner receives together. Shades: "
+        "half of the pairs of owners, no uncertainty."
     )
     return [one_panel("message-sums", title, marks, sides, caption, table, results, note=note)]
 
@@ -283,9 +284,9 @@ def no_bound(tables: Sequence[Columns]) -> str:
         return "At the largest distance the median exact loss is not above the published sum"
     most, graph = int(np.argmax(median)), np.concatenate([one["graph"] for one in tables])
     return (
-        f"From {below + 1:g} hops on, the published sum understates the median privacy loss on "
-        f"every graph, most on a {graph[most]}: {number(median[most])} times at {hops[most]:g} "
-        f"hops, where the loss is {100 * loss[most]:.2g} % of an observer's of every answer"
+        f"From {below + 1:g} hops on, the published sum understates the median privacy loss, up to "
+        f"{number(median[most])} times ({graph[most]}, {hops[most]:g} hops), where the loss is "
+        f"{100 * loss[most]:.2g} % of an observer's of every answer"
     )
 
 

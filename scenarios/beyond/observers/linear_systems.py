@@ -248,8 +248,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
     note = (
-        "Lines are of different owners, no uncertainty. A Gaussian's noise must be √s times as "
-        "large to hide a squared sensitivity that is s times as large."
+        "A curator publishes each round's noisy mean. Sums: of all that a node receives in a "
+        "round; messages: each of them. Lines: least to most exposed owner, no uncertainty. To "
+        "hide s times the squared sensitivity, noise must be √s times as large."
     )
     title, name = learned(mean, most), "threat-models"
     return [one_panel(name, title, marks, sides, caption, table, results, 2.6, note)]

@@ -90,8 +90,9 @@ def picture() -> Picture:
         "Formulas: Bianchi's fixed point for Wi-Fi, and for TCP answers that never wait."
     )
     note = (
-        f"A mark is a cell. Shade: within {most} %. The axis is stretched about 0. Without TCP "
-        "rounds, to which our times of queries are fitted."
+        f"A mark is a number of stations and a load. EIFS: the longer wait of those who heard a "
+        f"collision. Shade: within {most} %; the axis is stretched about 0. TCP rounds are left "
+        "out: our times of queries are fitted to them."
     )
     title = nearest(table)
     return one_panel("ns3", title, marks, sides, caption, table, height=3.9, note=note)

@@ -133,9 +133,8 @@ def test_the_last_distance_at_which_a_sum_is_a_bound():
     ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
     ring |= {"loss": np.array([0.5, 0.1, 0.002]), "graph": np.repeat("ring", 3)}
     full = {name: column[:1] for name, column in ring.items()}
-    said = "From 2 hops on, the published sum understates the median privacy loss on every graph, "
-    said += "most on a ring: 9 times at 3 hops, where the loss is 0.2 % of an observer's of every "
-    said += "answer"
+    said = "From 2 hops on, the published sum understates the median privacy loss, up to 9 times "
+    said += "(ring, 3 hops), where the loss is 0.2 % of an observer's of every answer"
     assert no_bound([ring, full]) == said
     other = full | {"hops": np.array([2.0])}  # below the sum at two hops
     assert no_bound([ring, other]).startswith("From 3 hops on")
