@@ -58,6 +58,9 @@ def test_how_much_too_large_clear_gains_are_stated():
     ]  # fmt: skip
     times = sorted(each.gain / each.truth for each in clear)
     assert f"{times[0]:.1f} to {times[-1]:.1f} times the true ones" in PAGE
+    gains = [each for each in clear if each.verdict == "gains"]
+    small = sum(each.truth < each.material for each in gains)
+    assert f"{small} of its {len(gains)} gains were truly below 5 %" in PAGE
     assert times[0] > 1
 
 
