@@ -57,7 +57,7 @@ def interrupted_at(place, folder, command=RUN):
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=said)
 
 
-@one_in(2, "place", [40, 400])
+@one_in(2, "place", [40, 300])
 @one_in(2, "program", [RUN, CATALOGUE])
 def test_while_it_starts_it_ends_without_a_traceback(program, place, here):
     said = interrupted_at(place, here, program)

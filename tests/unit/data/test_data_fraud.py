@@ -87,7 +87,7 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
 BYTES_PER_ROW = """
 import sys
 from asyncdp_sim.data import FraudData
-from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables import read
 from asyncdp_sim.core.streams import Streams
 
 def peak(rows):
