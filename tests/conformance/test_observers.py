@@ -218,7 +218,7 @@ def test_a_kind_alone_that_is_not_complete_is_refused(privacy, refused):
 def test_who_differ_are_both_named():
     one, two = examples(Observer)[:2]
     text = label([manifest(outcome(one)), manifest(outcome(two))]).text
-    assert f", against {one.describe()} or {two.describe()}" in text
+    assert f", against {one.describe()}; or {two.describe()}" in text
 
 
 LIVE = {"learning": "live", "target": 0.1}

@@ -244,8 +244,8 @@ def test_a_run_without_a_round_tells_nothing():
     [
         (("algorithm={kind='collab-2', step=0.2}",), "a last model that is no average"),
         (("protocol.kind=request", "algorithm={kind='fedasync', step=0.1, mixing=0.5}"),
-         "rounds whose answers are averaged, given algorithm fedasync"),
-        (("privacy.mechanism=laplace",), "Gaussian noise, given laplace"),
+         "given 'model' with algorithm fedasync; .* only of rounds whose answers are averaged"),
+        (("privacy.mechanism=laplace",), "given 'model' with laplace; .* only of Gaussian noise"),
         (("privacy.epsilon=inf",), "finite ε"),
         (("privacy.sampling=0.5", "privacy.accountant=pld"), "answers over all records"),
         (("privacy.overlap=2",), "records that one owner has"),
