@@ -229,9 +229,11 @@ def title(answers: Sequence[Answer]) -> str:
     told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
     sides = [x for x in clear if x.decided]
     none = [x for x in clear if not x.decided]
+    right = [x for x in sides if x.gain * x.truth > 0]
     return (
         f"{len(told) - len(clear)} of {len(told)} verdicts are undecided. Of {len(sides)} gains "
-        f"and losses, {sum(x.gain * x.truth > 0 for x in sides)} have the right sign and "
+        f"and losses, {len(right)} have the right sign "
+        f"({sum(abs(x.truth) > 1.96 * x.error for x in right)} certainly) and "
         f"{sum(x.truly_material for x in sides)} are truly {100 * MATERIAL:g} % or more; "
         f"{sum(not x.truly_material for x in none)} of {len(none)} verdicts of no material "
         f"difference are true; {sum(map(holds, clear))} of {len(clear)} intervals hold the true "

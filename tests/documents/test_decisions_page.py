@@ -29,9 +29,9 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("no material difference", 0.0, 0.4, 0.1),
     ]
     assert title(some) == (
-        "1 of 5 verdicts are undecided. Of 3 gains and losses, 2 have the right sign and 2 are "
-        "truly 5 % or more; 1 of 1 verdicts of no material difference are true; 2 of 4 intervals "
-        "hold the true gain"
+        "1 of 5 verdicts are undecided. Of 3 gains and losses, 2 have the right sign (2 "
+        "certainly) and 2 are truly 5 % or more; 1 of 1 verdicts of no material difference are "
+        "true; 2 of 4 intervals hold the true gain"
     )
 
 
