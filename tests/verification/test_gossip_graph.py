@@ -23,9 +23,9 @@ from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, Ring, St
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace.vocabulary import UPDATES
 from tests.theory.gossip_spectrum import disagreement
-from tests.theory.loss_network import figures
 
 from .networks import network, own_seed, runs
 from .shared import shared
@@ -263,7 +263,7 @@ def met(name, seed, count=60, kind=Gossip):
     graph, parts = MEETING[name]
     protocol = {"protocol": Gossip(graph=graph, clock=PoissonClock(rate=1.0))}
     net = network(N, 10**6, answers_per_update=None, until=LENGTH, **parts, **protocol)
-    exact = figures(net)
+    exact = {each.quantity: each.value for each in predict(net)}
     net = net.model_copy(update={"protocol": kind(graph=graph)})
     rates, ages = [], []
     for trace in runs(net, seed, count):

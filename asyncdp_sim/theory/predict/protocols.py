@@ -5,16 +5,26 @@ A class that derives from another may do other things, and so has no row that it
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from math import fsum, inf
+from math import exp, fsum, inf, prod, sqrt
 from typing import TypeVar
 
 from typing_extensions import override
 
 from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, Rounds, Servers
+from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.protocols import (
+    Broadcast,
+    Dispatch,
+    Gossip,
+    Push,
+    Request,
+    Rounds,
+    Servers,
+)
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
+from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import exchanges
 from asyncdp_sim.theory.formulas.exchanges import (
     broadcast,
@@ -22,8 +32,10 @@ from asyncdp_sim.theory.formulas.exchanges import (
     mean_round,
     return_bounds,
 )
+from asyncdp_sim.theory.formulas.loss_network import Edge, LossNetwork, loss_network
 from asyncdp_sim.theory.predict.facts import Facts, alike, budget_short
 from asyncdp_sim.theory.prediction import (
+    SPREADS,
     NoFormulaError,
     Prediction,
     Unknown,
@@ -252,6 +264,96 @@ class DispatchFacts(Facts):
         return tuple(map(fsum, zip(*work, strict=True))), tuple(map(fsum, zip(*rest, strict=True)))
 
 
+MEETINGS = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
+
+
+class GossipFacts(Facts):
+    """Meetings of neighbours.
+
+    Losses take no time and change nothing that follows, so that meetings are those of a network
+    without them: of each edge e an update is made with chance q_e, and r_e answers are used on
+    average. Staleness of the answers used and answers in flight just after updates have one sum, so
+    that the mean staleness is Σ_e f_e q_e E_e[Σ r of the pairs that talk] / Σ_e f_e r_e.
+    """
+
+    dependent = "neighbours answer in pairs"
+    protocol: Gossip
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield throughput, utilisation and staleness."""
+        names = ("throughput", "utilisation", "mean_staleness")
+        return each_of(names, known(self._figures), MEETINGS)
+
+    def _figures(self) -> tuple[float, ...]:
+        losses = self.network.channel.packet_loss()
+        bursts = "answers are lost in bursts, and a meeting that loses both makes no update"
+        no_formula_if(self.loses("answer") and losses.bursty, bursts)
+        shares, updating, used = losses.shares(self.n_owners), {}, {}
+        for edge in self.protocol.graph.edges(self.n_owners):
+            lost = [shares[node - 1] for node in edge if node != LEARNER]
+            updating[edge] = 1 - prod(lost)
+            used[edge] = fsum(1 - share for share in lost)
+        meetings = self._meetings(used)
+        rate = meetings.total(updating)
+        self._require_unspent(meetings, rate)
+        in_flight = {edge: chance * meetings.after[edge] for edge, chance in updating.items()}
+        return rate, meetings.busy_fraction, meetings.total(in_flight) / meetings.total(used)
+
+    def _meetings(self, used: Mapping[Edge, float]) -> LossNetwork:
+        """Return how neighbours meet, with the answers used of each meeting for its mark."""
+        clock, available = self.protocol.clock, self.network.availability
+        online, ticks = available.online_share(self.n_owners), clock.rates(len(used))
+        if not clock.memoryless or ticks is None:
+            raise NoFormulaError(f"clocks are {clock.kind}, not Poisson")
+        if not available.keeps_poisson or online is None or min(online) == 0:
+            raise NoFormulaError(
+                f"availability is {available.kind}, which is not drawn for each wake-up alone"
+            )
+        share = (1.0, *online)
+        pairs = zip(used, ticks, strict=True)
+        rates = {edge: tick * share[edge[0]] * share[edge[1]] for edge, tick in pairs}
+        found = loss_network(rates, {edge: self._mean_time(edge) for edge in used}, used)
+        if found is None:
+            raise NoFormulaError("the graph has too many matchings to sum")
+        return found
+
+    def _require_unspent(self, meetings: LossNetwork, rate: float) -> None:
+        """Raise where an owner may fall silent before the run ends."""
+        updates = self.network.updates
+        most = inf if self.loses("answer") else updates
+        for owner, budget in enumerate(self.network.answers_allowed, start=1):
+            spent = updates * meetings.of(owner) / rate
+            no_formula_if(budget < min(most, spent + SPREADS * sqrt(spent)), budget_short(budget))
+
+    def _mean_time(self, edge: Edge) -> float:
+        """Return the mean time of a meeting, stage by stage the slower node's."""
+        total, owners = 0.0, [node - 1 for node in edge if node != LEARNER]
+        for stage in STAGES:
+            means, laws = self.network.mean_times(stage), self.laws(stage)
+            if len(owners) == 1:
+                total += means[owners[0]]
+            else:
+                total += _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
+        return total
+
+
+def _mean_longer(first: tuple[Law, float], second: tuple[Law, float]) -> float:
+    """Return E max(X + a, Y + b) of independent exponential or constant X and Y."""
+    if first[0].constant:
+        first, second = second, first
+    (x, a), (y, b) = first, second
+    if x.constant and y.constant:
+        return max(x.mean + a, y.mean + b)
+    if x.memoryless and y.constant:
+        least = max(0.0, y.mean + b - a)
+        return a + least + x.mean * exp(-least / x.mean)
+    if x.memoryless and y.memoryless and a == b:
+        return a + x.mean + y.mean - 1 / (1 / x.mean + 1 / y.mean)
+    kinds = " and ".join(sorted({x.kind, y.kind}))
+    raise NoFormulaError(f"no formula is known for the slower of two {kinds} times")
+
+
 ENDLESS = "the queue grows without bound"
 
 
@@ -461,6 +563,7 @@ PROTOCOLS: Mapping[type, type[Facts]] = {
     Rounds: RoundsFacts,
     Dispatch: DispatchFacts,
     Servers: ServersFacts,
+    Gossip: GossipFacts,
 }
 """What is known of protocols."""
 

@@ -11,15 +11,17 @@ import pytest
 
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.formulas import convergence, exchanges
+from asyncdp_sim.theory.formulas.loss_network import loss_network
+from asyncdp_sim.theory.predict.all import predict
 from scenarios.beyond.messages import sums
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star
-from tests.theory.loss_network import figures, loss_network
 from tests.together import together
 from tests.verification.chains import flow, stationary
 
@@ -172,10 +174,15 @@ class TestMeetings:
         )  # dimers, no end
 
 
-def meetings(graph: GossipGraph, n_owners: int = 6, **parts) -> dict[str, float]:
-    protocol = Gossip(graph=graph, clock=PoissonClock(rate=2.0))
+POISSON = PoissonClock(rate=2.0)
+
+
+def meetings(graph: GossipGraph, n_owners: int = 6, ticks=POISSON, **parts) -> dict[str, Any]:
+    """Return the predictions of a network, or the reasons why there are none."""
+    protocol = Gossip(graph=graph, clock=ticks)
     fields = {"answers_allowed": (100,) * n_owners, "updates": 100, "answers_per_update": None}
-    return figures(Network(**{**fields, "protocol": protocol, **parts}))
+    network = Network(**{**fields, "protocol": protocol, **parts})
+    return {each.quantity: each.reason or each.value for each in predict(network)}
 
 
 class TestFigures:
@@ -206,6 +213,20 @@ class TestFigures:
         """Two owners, who are free again after a meeting and wait for the next wake-up."""
         found = meetings(Ring(), 2, compute=laws)
         assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
+
+    @pytest.mark.parametrize(
+        ("parts", "words"),
+        [
+            ({"ticks": GammaClock(rate=1.0, cv=0.5)}, "clocks are gamma"),
+            ({"compute": Gamma(mean=0.1, cv=0.5)}, "the slower of two gamma times"),
+            ({"answers_allowed": (5,) * 6}, "a budget of 5 answers may be spent"),
+            ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
+            ({"channel": Ideal(loss={"to_bad": 0.1, "to_good": 0.5})}, "lost in bursts"),
+        ],
+    )
+    def test_what_is_not_known_is_said(self, parts, words):
+        found = meetings(Ring(), **parts)
+        assert all(words in found[name] for name in ("throughput", "utilisation", "mean_staleness"))
 
     def test_a_star_may_take_any_law(self):
         found = meetings(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())

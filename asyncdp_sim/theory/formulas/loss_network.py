@@ -1,4 +1,4 @@
-"""Neighbours that meet as in a loss network, and what a run of gossip has of that.
+"""Neighbours that meet as in a loss network: how often, and who else talks then.
 
 Wake-ups that find both nodes free are the calls of a loss network, whose circuits are the nodes and
 whose routes are the edges. The pairs that talk are a matching of the graph, and the stationary
@@ -14,13 +14,7 @@ systems", Commun. Math. Phys. 25, 1972.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, fsum, prod
-
-from asyncdp_sim.core.specification import per_owner
-from asyncdp_sim.network import Network
-from asyncdp_sim.network.laws import LawKind
-from asyncdp_sim.network.spec import STAGES
-from asyncdp_sim.network.topology import LEARNER
+from math import fsum
 
 Edge = tuple[int, int]
 """Two nodes."""
@@ -131,50 +125,3 @@ class _Sums:
             total += weight * without
             marked += weight * (more + mark * without)
         return total, marked
-
-
-def figures(network: Network) -> dict[str, float]:
-    """Return throughput, utilisation and staleness of gossip whose edges have Poisson clocks.
-
-    Losses take no time and change nothing that follows: of each edge e an update is made with
-    chance q_e, and r_e answers are used on average. Staleness of the answers used and answers in
-    flight just after updates have one sum, so that the mean staleness is
-    Σ_e f_e q_e E_e[Σ r of the pairs that talk] / Σ_e f_e r_e.
-    """
-    protocol, n_owners = network.protocol, network.n_owners
-    edges = protocol.graph.edges(n_owners)
-    share = (1.0, *network.availability.online_share(n_owners))
-    ticks = zip(edges, protocol.clock.rates(len(edges)), strict=True)
-    rates = {edge: rate * share[edge[0]] * share[edge[1]] for edge, rate in ticks}
-    losses = network.channel.packet_loss().shares(n_owners)
-    own = {edge: [losses[node - 1] for node in edge if node != LEARNER] for edge in edges}
-    updating = {edge: 1 - prod(lost) for edge, lost in own.items()}
-    used = {edge: fsum(1 - loss for loss in lost) for edge, lost in own.items()}
-    meetings = loss_network(rates, {edge: mean_time(network, edge) for edge in edges}, used)
-    in_flight = {edge: chance * meetings.after[edge] for edge, chance in updating.items()}
-    return {
-        "throughput": meetings.total(updating),
-        "utilisation": meetings.busy_fraction,
-        "mean_staleness": meetings.total(in_flight) / meetings.total(used),
-    }
-
-
-def mean_time(network: Network, edge: Edge) -> float:
-    """Return the mean time of a meeting, stage by stage the slower node's."""
-    total = 0.0
-    for stage in STAGES:
-        laws = network.compute if stage == "compute" else getattr(network.latency, stage)
-        own = [per_owner(laws, network.n_owners)[node - 1] for node in edge if node != LEARNER]
-        total += own[0].mean if len(own) == 1 else mean_longer(*own)
-    return total
-
-
-def mean_longer(x: LawKind, y: LawKind) -> float:
-    """Return E max(X, Y) of independent exponential or constant times."""
-    if x.constant:
-        x, y = y, x
-    if x.constant:
-        return max(x.mean, y.mean)
-    if y.constant:
-        return y.mean + x.mean * exp(-y.mean / x.mean)
-    return x.mean + y.mean - 1 / (1 / x.mean + 1 / y.mean)
