@@ -22,6 +22,7 @@ from asyncdp_sim.theory.formulas.exchanges import always_busy
 from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 from scenarios.beyond.stale_order import central_map, stale_course
+from tests.tables import table
 
 from .zscores import require, score, seen
 
@@ -29,26 +30,7 @@ GIVEN_ORDER = pytest.mark.oracle("E ψ of one model with stale answers, for a gi
 LIMITS = pytest.mark.oracle("limit of learning with steps that decrease with staleness")
 
 FAST, SLOW = Exponential(mean=0.25), Exponential(mean=0.75)
-PUBLIC = {
-    "schema": 1,
-    "id": "stale",
-    "run": {"seed": 3, "replicates": 1200, "updates": 40, "record_every": 20},
-    "owners": {"count": 3, "records": [300, 200, 100]},
-    "data": {"kind": "gaussian", "features": 3, "heterogeneity": 1.0, "condition": 4.0},
-    "model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 50.0},
-    "compute": [{"kind": "exponential", "mean": each} for each in (0.1, 0.5, 1.0)],
-    "protocol": {"kind": "dispatch", "tasks": 4, "probabilities": [0.5, 0.3, 0.2]},
-    "algorithm": {
-        "kind": "fedbuff", "step": 0.4, "server_step": 0.5, "buffer": 1, "exponent": 0.5,
-        "selection": "inverse-rate", "initial": "uniform",
-    },
-    "privacy": {
-        "epsilon": 150.0,
-        "mechanism": "laplace",
-        "sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 2.0, "rows": "l2"},
-        "budget": {"kind": "as-asked"},
-    },
-}  # fmt: skip
+PUBLIC = table(__file__, "stale_order.toml")
 
 
 def differences(scene, bend=lambda late: late, louder=1.0):
