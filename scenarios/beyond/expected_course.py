@@ -16,8 +16,8 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario
-from scenarios.beyond.problem import objective_of, scenario
 from scenarios.beyond.stale_order import central_map, stale_course
+from scenarios.papers.problem import objective_of, scenario
 
 NETWORKS = 200
 DRAWS, SEED = 200, 22

@@ -16,7 +16,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.vocabulary import State
 from scenarios.beyond.expected_course import course
-from scenarios.beyond.problem import scenario
+from scenarios.papers.problem import scenario
 
 Powers = Callable[[Scenario], Energy]
 

@@ -33,9 +33,9 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from scenarios.beyond.problem import SURE, scenario
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import SURE, scenario
 
 PRESENT = "availability.probability"
 SINGLE = "every answer is received"
