@@ -277,7 +277,6 @@ def test_the_optimum_sees_other_steps(tmp_path):
 
     def is_off(folder):
         forget()
-        collab_optimum._fitness.cache_clear()
         write(run(asked.base()), folder / "cell-0000")
         return collab_optimum.off(Result.read(folder / "cell-0000")) > collab_optimum.CLOSE
 
