@@ -26,9 +26,7 @@ from math import expm1, log1p, sqrt
 
 import numpy as np
 
-from analysis.exact.domains import count, nonnegative, probabilities, probability
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import finite, positive, refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep, mean_update, second_eigenvalue
 
 
@@ -57,12 +55,11 @@ class GeometricBound:
 
     def after(self, updates: int) -> float:
         """Return q^k V_0 + (1 − q^k) r/(1 − q) for k ≥ 0."""
-        k = count("updates", updates, 0)
         if self.factor == 1:
-            return self.start + k * self.push
-        lost = 1.0 if self.factor == 0 and k > 0 else 0.0
+            return self.start + updates * self.push
+        lost = 1.0 if self.factor == 0 and updates > 0 else 0.0
         if self.factor > 0:  # 1 − q^k without cancellation
-            lost = -expm1(k * log1p(self.factor - 1))
+            lost = -expm1(updates * log1p(self.factor - 1))
         return (1 - lost) * self.start + lost * self.limit
 
 
@@ -134,32 +131,12 @@ def step_sizes(
         π_i > 0; uniform by default.
     inverse_rate : bool
         Whether owner i's step is divided by Nπ_i.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    number, sigma = count("n_owners", n_owners), positive("sigma", sigma)
-    if central_step not in ("proof", "text"):
-        raise refused("central_step", repr(central_step), "proof or text")
-    chance = np.full(number, 1 / number)
-    if probability is not None:
-        chance = finite("probability", probabilities("probability", probability), (number,))
-    if np.min(chance) <= 0:
-        raise refused("probability", chance.tolist(), "numbers > 0")
-    rate = positive("rho", rho) / count("updates", updates) ** 2 / sigma
-    often = number * chance if inverse_rate else np.ones(number)
-    central = rate if central_step == "proof" else 2 * (number - 1) / number * rate
-    return StepSizes(central, number * rate / often, chance, sigma)
-
-
-def variances(key: str, values: Array, n_owners: int) -> Array:
-    """Return numbers ≥ 0, one per owner."""
-    array = finite(key, values, (n_owners,))
-    if np.any(array < 0):
-        raise refused(key, array.tolist(), "numbers ≥ 0")
-    return array
+    chance = np.full(n_owners, 1 / n_owners) if probability is None else probability
+    rate = rho / updates**2 / sigma
+    often = n_owners * chance if inverse_rate else np.ones(n_owners)
+    central = rate if central_step == "proof" else 2 * (n_owners - 1) / n_owners * rate
+    return StepSizes(central, n_owners * rate / often, chance, sigma)
 
 
 def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
@@ -177,15 +154,8 @@ def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
         v_i ≥ 0 of each coordinate of an answer's noise, with owner i's own budget and cap.
     n_features : int
         p ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    share = probabilities("weights", weights)
-    spread = variances("variance", variance, len(share))
-    return np.asarray(share**2 * count("n_features", n_features) * spread)
+    return np.asarray(weights**2 * n_features * variance)
 
 
 def with_transient(
@@ -232,25 +202,20 @@ def with_transient(
     start, spread : float
         V_0 = E Σ_j ‖x_j,0 − θ*‖², (N+1)‖θ_0 − θ*‖² for one start, and
         Y_0 = E Σ_j ‖x_j,0 − x̄_0‖², 0 for one start.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    bound, wide = positive("gradient_bound", gradient_bound), nonnegative("diameter", diameter)
+    bound, wide = gradient_bound, diameter
     own, chance, central = steps.own, steps.probability, steps.central
     size = len(own) + 1
-    wobble = np.sqrt(variances("noise", noise, len(own)))
+    wobble = np.sqrt(noise)
     least = float(np.min(chance))
     moved = central**2 * bound**2 + float(chance @ (own * (bound + wobble)) ** 2)  # D
     settled = sqrt(moved) / (1 - sqrt(steps.contraction))
-    apart = sqrt(size) * max(sqrt(nonnegative("spread", spread)), settled)
+    apart = sqrt(size) * max(sqrt(spread), settled)
     uneven = float(np.ptp(steps.curvatures)), float(np.ptp(steps.rates))
     mismatch = 2 * size * ((1 - least) * uneven[0] * wide**2 + uneven[1] * bound * wide)
     farthest = max(central, float(np.max(own)))
     return GeometricBound(
-        start=nonnegative("start", start),
+        start=start,
         factor=1 - 2 * least * min(0.5, float(np.min(steps.curvatures))),
         push=mismatch + moved + 2 * farthest * bound * apart,
     )
@@ -262,8 +227,7 @@ def excess_bound(distance: float, smoothness: float, slope: float = 0.0) -> floa
     f is L-smooth; the slope at θ* is zero unless the projection is active there. Theorem 2's (4)
     has no constants of its own.
     """
-    far = nonnegative("distance", distance)
-    return positive("smoothness", smoothness) / 2 * far + nonnegative("slope", slope) * sqrt(far)
+    return smoothness / 2 * distance + slope * sqrt(distance)
 
 
 def collab_transient(
@@ -304,14 +268,8 @@ def collab_transient(
     Returns
     -------
     array (T + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    horizon = count("updates", updates)
-    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    step = rho / updates**2 / np.arange(1, updates + 1)
     return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
 
 
@@ -341,25 +299,17 @@ def along(
     Returns
     -------
     array (T + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    least, most = positive("convexity", convexity), positive("smoothness", smoothness)
-    if least > most:
-        raise refused("convexity", least, f"at most smoothness, {most}")
-    step = np.array([positive("steps", size) for size in np.asarray(steps).tolist()])
+    least, most, step = convexity, smoothness, np.asarray(steps)
     short = 1 - 2 * least * step * (1 - most * step / 2)
     shrunk = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
-    added = most / 2 * step**2 * nonnegative("noise", noise)
-    bounds = [nonnegative("start", start)]
+    added = most / 2 * step**2 * noise
+    bounds = [start]
     for factor, push in zip(shrunk.tolist(), added.tolist(), strict=True):
         bounds.append(factor * bounds[-1] + push)
     if kept is None:
         return np.array(bounds)
     mean = [bounds[0]]
     for share, model in zip(np.asarray(kept).tolist(), bounds[:-1], strict=True):
-        mean.append(probability("kept", share) * mean[-1] + (1 - share) * model)
+        mean.append(share * mean[-1] + (1 - share) * model)
     return np.array(mean)

@@ -14,7 +14,7 @@ import pytest
 
 from analysis.exact import bounds
 from analysis.exact.bounds import answer_noise, excess_bound, step_sizes, with_transient
-from analysis.exact.gossip_map import gossip_map
+from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.per_update import moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
@@ -40,6 +40,7 @@ class Problem:
     central_step: str = "proof"
     probability: np.ndarray | None = None
     inverse_rate: bool = False
+    theta_max: float | None = None
 
     @property
     def sizes(self):
@@ -59,8 +60,7 @@ class Problem:
     @property
     def process(self):
         """The exact answer's map."""
-        given = self.gram, self.moment, self.weights, self.sigma
-        return gossip_map(*given, **self.choices())
+        return gossip_map_of(self, **self.choices())
 
     @property
     def steps(self):
@@ -265,7 +265,7 @@ def without_noise(updates):
     C = Ξ_g + Ξ = 1 + 2.
     """
     alike = np.full((2, 1, 1), 0.25), np.full((2, 1), 0.75), np.full(2, 0.5)
-    process = gossip_map(*alike, 1.0, rho=1.0, updates=updates)
+    process = Problem(*alike, 1.0, 1.0, updates, np.zeros(2)).process
     assert np.allclose(process.optimum, 1)
     error = float(moments(process).second[-1, 0, 0])
     budgets = [np.inf, np.inf]

@@ -7,7 +7,6 @@ fast as each other. Staleness is then geometric, so that w_i = π_i E[w(s) | i] 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
@@ -121,19 +120,6 @@ def test_backwards_is_as_good_as_all_models_at_once(initial):
             second = np.outer(mean[here], mean[here]) + cov[here, here]
             excess.append(float(np.sum(second * process.hessian)))
         assert found.excess(variance)[row] == pytest.approx(np.array(excess)[ks], rel=1e-12)
-
-
-@GIVEN_ORDER
-@pytest.mark.parametrize("wrong", [{"owners": [[3]]}, {"staleness": [[1]]}, {"ks": [2]},
-                                   {"initial": "twos"}])  # fmt: skip
-def test_what_is_no_order_is_refused(wrong):
-    process = central_map(random_problem(np.random.default_rng(1), 3, 2), 0.1)
-    given = {"owners": [[0]], "staleness": [[0]], "ks": [1], **wrong}
-    arrays = {
-        name: value if name == "initial" else np.array(value) for name, value in given.items()
-    }
-    with pytest.raises(SpecError):
-        stale_course(process, **arrays)
 
 
 @GIVEN_ORDER
