@@ -33,16 +33,13 @@ def scale_claims(xi: Mapping[str, float], judges: Printed | str) -> tuple[Claim,
     judges : Printed or str
         The theorem.
     """
-    by_bound: dict[float, list[str]] = {}
-    for variant, bound in xi.items():
-        by_bound.setdefault(bound, []).append(variant)
     return tuple(
         Claim(
             f"mean |w| of an answer's noise over 2ΞK/(n_i ε_i), Ξ = {bound:g}, K answers",
-            over_theorem_1(bound), 1 - WITHIN, 1 + WITHIN, 1.0, variants=tuple(variants),
-            judges=judges,
+            over_theorem_1(bound), 1 - WITHIN, 1 + WITHIN, 1.0,
+            variants=tuple(name for name in xi if xi[name] == bound), judges=judges,
         )
-        for bound, variants in by_bound.items()
+        for bound in dict.fromkeys(xi.values())
     )  # fmt: skip
 
 

@@ -45,16 +45,14 @@ def replay_claims(xi: Mapping[str, float]) -> tuple[Claim, ...]:
     xi : mapping
         Ξ by variant, as for :func:`~scenarios.papers.noise.scale_claims`.
     """
-    by_bound: dict[float, list[str]] = {}
-    for variant, bound in xi.items():
-        by_bound.setdefault(bound, []).append(variant)
     return tuple(
         Claim(
             "first replicate, first and last cell: largest ‖θ − θ'‖/‖θ'‖, θ' by the paper's "
             f"equations from the same order and draws, Ξ = {bound:g}",
-            off_equations(bound), 0.0, CLOSE, 0.0, variants=tuple(variants), judges=OURS,
+            off_equations(bound), 0.0, CLOSE, 0.0,
+            variants=tuple(name for name in xi if xi[name] == bound), judges=OURS,
         )
-        for bound, variants in by_bound.items()
+        for bound in dict.fromkeys(xi.values())
     )  # fmt: skip
 
 
