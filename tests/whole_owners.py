@@ -1,19 +1,27 @@
-"""A small scenario that hides whole owners, in plain tables."""
+"""A small scenario that hides whole owners, in plain tables, and the noise that it takes."""
 
-from typing import Any
+from asyncdp_sim.privacy.accountants.pairs import delta_of
+from tests.scenes import fields
 
-RECORDS = [10, 20, 40]
-WHOLE_OWNERS: dict[str, Any] = {
-    "schema": 1,
-    "id": "whole-owners",
-    "run": {"seed": 4, "updates": 8, "replicates": 3, "record_every": 2},
-    "owners": {"count": 3, "records": RECORDS},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        "epsilon": 2.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
+RECORDS, EPSILON, DELTA = [10, 20, 40], 2.0, 1e-6
+WHOLE_OWNERS = fields(
+    id="whole-owners",
+    run={"seed": 4, "updates": 8, "replicates": 3, "record_every": 2},
+    owners={"records": RECORDS},
+    protocol={"kind": "rounds"},
+    algorithm={"kind": "parameter-server", "step": 0.2},
+    privacy={
+        "epsilon": EPSILON, "delta": DELTA, "mechanism": "gaussian", "unit": "owner",
         "sensitivity": {"kind": "clip", "bound": 0.5}, "budget": "horizon",
     },
-}  # fmt: skip
+)  # fmt: skip
+
+
+def multiplier(answers: int) -> float:
+    """Return the least z of so many answers, by a search that knows the exact curve alone."""
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        middle = (low * high) ** 0.5
+        enough = delta_of(EPSILON, answers**0.5 / middle) <= DELTA
+        low, high = (low, middle) if enough else (middle, high)
+    return high

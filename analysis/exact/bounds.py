@@ -9,9 +9,6 @@ so that σ_L = σ/2 and σ_i = σ/(2N). An update with owner i averages x_L and 
     x_L⁺ = Π_Θ[v − α_L ∇f_L(v)],    x_i⁺ = Π_Θ[v − α_i (∇f_i(v) + (n_i/n) w_i)].
 
 :func:`with_transient` is the paper's bound with its corrections; what the paper prints is none.
-The bound to use on smooth losses
-is :mod:`~analysis.exact.bounds`: it needs neither bounded gradients nor gossip's
-spectrum.
 
 Assumed are owners i_k independent with probabilities π_i, answers at staleness 0, independent noise
 of mean 0, owners that answer until the end, models that start in Θ, convex losses and a σ-strongly
@@ -19,7 +16,7 @@ convex g.
 
 Algorithm 1 moves θ⁺ = θ − ρ_k (∇f(θ) + w), ρ_k = ρ/(T²k), w = Σ (n_i/n) w_i the noise of a round
 that all owners answer, E‖w‖² = Σ ν_i²
-(:func:`~analysis.exact.bounds.answer_noise`). f is L-strongly convex with
+(:func:`answer_noise`). f is L-strongly convex with
 λ-Lipschitz gradient, Θ is the whole space. Of Theorem 3 only the shape is known.
 """
 
@@ -29,9 +26,7 @@ from math import expm1, log1p, sqrt
 
 import numpy as np
 
-from analysis.exact.domains import count, nonnegative, probabilities, probability
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import finite, positive, refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep, mean_update, second_eigenvalue
 
 
@@ -60,12 +55,11 @@ class GeometricBound:
 
     def after(self, updates: int) -> float:
         """Return q^k V_0 + (1 − q^k) r/(1 − q) for k ≥ 0."""
-        k = count("updates", updates, 0)
         if self.factor == 1:
-            return self.start + k * self.push
-        lost = 1.0 if self.factor == 0 and k > 0 else 0.0
+            return self.start + updates * self.push
+        lost = 1.0 if self.factor == 0 and updates > 0 else 0.0
         if self.factor > 0:  # 1 − q^k without cancellation
-            lost = -expm1(k * log1p(self.factor - 1))
+            lost = -expm1(updates * log1p(self.factor - 1))
         return (1 - lost) * self.start + lost * self.limit
 
 
@@ -137,32 +131,12 @@ def step_sizes(
         π_i > 0; uniform by default.
     inverse_rate : bool
         Whether owner i's step is divided by Nπ_i.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    number, sigma = count("n_owners", n_owners), positive("sigma", sigma)
-    if central_step not in ("proof", "text"):
-        raise refused("central_step", repr(central_step), "proof or text")
-    chance = np.full(number, 1 / number)
-    if probability is not None:
-        chance = finite("probability", probabilities("probability", probability), (number,))
-    if np.min(chance) <= 0:
-        raise refused("probability", chance.tolist(), "numbers > 0")
-    rate = positive("rho", rho) / count("updates", updates) ** 2 / sigma
-    often = number * chance if inverse_rate else np.ones(number)
-    central = rate if central_step == "proof" else 2 * (number - 1) / number * rate
-    return StepSizes(central, number * rate / often, chance, sigma)
-
-
-def variances(key: str, values: Array, n_owners: int) -> Array:
-    """Return numbers ≥ 0, one per owner."""
-    array = finite(key, values, (n_owners,))
-    if np.any(array < 0):
-        raise refused(key, array.tolist(), "numbers ≥ 0")
-    return array
+    chance = np.full(n_owners, 1 / n_owners) if probability is None else probability
+    rate = rho / updates**2 / sigma
+    often = n_owners * chance if inverse_rate else np.ones(n_owners)
+    central = rate if central_step == "proof" else 2 * (n_owners - 1) / n_owners * rate
+    return StepSizes(central, n_owners * rate / often, chance, sigma)
 
 
 def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
@@ -180,15 +154,8 @@ def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
         v_i ≥ 0 of each coordinate of an answer's noise, with owner i's own budget and cap.
     n_features : int
         p ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    share = probabilities("weights", weights)
-    spread = variances("variance", variance, len(share))
-    return np.asarray(share**2 * count("n_features", n_features) * spread)
+    return np.asarray(weights**2 * n_features * variance)
 
 
 def with_transient(
@@ -235,25 +202,20 @@ def with_transient(
     start, spread : float
         V_0 = E Σ_j ‖x_j,0 − θ*‖², (N+1)‖θ_0 − θ*‖² for one start, and
         Y_0 = E Σ_j ‖x_j,0 − x̄_0‖², 0 for one start.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    bound, wide = positive("gradient_bound", gradient_bound), nonnegative("diameter", diameter)
+    bound, wide = gradient_bound, diameter
     own, chance, central = steps.own, steps.probability, steps.central
     size = len(own) + 1
-    wobble = np.sqrt(variances("noise", noise, len(own)))
+    wobble = np.sqrt(noise)
     least = float(np.min(chance))
     moved = central**2 * bound**2 + float(chance @ (own * (bound + wobble)) ** 2)  # D
     settled = sqrt(moved) / (1 - sqrt(steps.contraction))
-    apart = sqrt(size) * max(sqrt(nonnegative("spread", spread)), settled)
+    apart = sqrt(size) * max(sqrt(spread), settled)
     uneven = float(np.ptp(steps.curvatures)), float(np.ptp(steps.rates))
     mismatch = 2 * size * ((1 - least) * uneven[0] * wide**2 + uneven[1] * bound * wide)
     farthest = max(central, float(np.max(own)))
     return GeometricBound(
-        start=nonnegative("start", start),
+        start=start,
         factor=1 - 2 * least * min(0.5, float(np.min(steps.curvatures))),
         push=mismatch + moved + 2 * farthest * bound * apart,
     )
@@ -265,129 +227,7 @@ def excess_bound(distance: float, smoothness: float, slope: float = 0.0) -> floa
     f is L-smooth; the slope at θ* is zero unless the projection is active there. Theorem 2's (4)
     has no constants of its own.
     """
-    far = nonnegative("distance", distance)
-    return positive("smoothness", smoothness) / 2 * far + nonnegative("slope", slope) * sqrt(far)
-
-
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """What is known of f_L, f_1 … f_N, in this order.
-
-    Attributes
-    ----------
-    at_optimum : array (N + 1, p)
-        ∇f_j(θ*).
-    smoothness, convexity : array (N + 1,)
-        L_j and σ_j, with 0 < σ_j ≤ L_j.
-    """
-
-    at_optimum: Array
-    smoothness: Array
-    convexity: Array
-
-
-def quadratic_slopes(gram: Array, moment: Array, weights: Array, sigma: float) -> Slopes:
-    """Return them for the loss (y − θᵀx)² and ∇g = σθ, Θ the whole space.
-
-    ∇f_L = σθ/2 and ∇f_i = σθ/(2N) + 2(n_i/n)(C_iθ − r_i), C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i.
-
-    Parameters
-    ----------
-    gram, moment, weights : array (N, p, p), (N, p), (N,)
-        C_i, r_i and n_i/n.
-    sigma : float
-        σ > 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or the shapes do not fit.
-    """
-    share, sigma = probabilities("weights", weights), positive("sigma", sigma)
-    size, p = len(share), np.shape(moment)[-1]
-    inner = finite("moment", moment, (size, p))
-    square = finite("gram", gram, (size, p, p))
-    hessian = np.tensordot(share, square, 1) + sigma / 2 * np.eye(p)
-    optimum = np.linalg.solve(hessian, share @ inner)
-    own = sigma / (2 * size) * optimum + 2 * share[:, None] * (square @ optimum - inner)
-    bend = np.linalg.eigvalsh(square)  # ascending
-    central = [sigma / 2]
-    return Slopes(
-        at_optimum=np.vstack([sigma / 2 * optimum, own]),
-        smoothness=np.concatenate([central, sigma / (2 * size) + 2 * share * bend[:, -1]]),
-        convexity=np.concatenate(
-            [central, sigma / (2 * size) + 2 * share * np.maximum(bend[:, 0], 0)]
-        ),
-    )
-
-
-def sharpened(
-    steps: StepSizes,
-    noise: Array,
-    *,
-    slopes: Slopes,
-    start: float,
-) -> GeometricBound:
-    """Return a bound in which noise enters by ν_i² alone: gossip pays for what owners disagree.
-
-    With G_i = α_L ∇f_L(θ*) + α_i ∇f_i(θ*), m_j = α_jσ_j(1 − α_jL_j), m = min_i (m_L + m_i)/2,
-    d = 2γ_min m, b = ‖Σ π_i G_i‖ and κ = bd/(b + √(b² + Rd)),
-
-        q = 1 − d + κ,   r = R + b²/κ,
-        R = 2α_L²‖∇f_L(θ*)‖² + Σ π_i [α_i²(2‖∇f_i(θ*)‖² + ν_i²) + ‖G_i‖²/(2 − 4m)].
-
-    Proof, as for :func:`with_transient` with these changes. (b') ‖∇f_j(v)‖² ≤ 2‖h‖² +
-    2‖∇f_j(θ*)‖² for h = ∇f_j(v) − ∇f_j(θ*), and as ‖h‖² ≤ L_j hᵀ(v − θ*), −2α_j hᵀ(v − θ*) +
-    2α_j²‖h‖² ≤ −2m_j‖v − θ*‖². (d') Write v − θ* = (u_i − u_L)/2 + u_L. The first part costs
-    Σ π_i ‖G_i‖ ‖u_i − u_L‖, which (½ − m) Σ π_i ‖u_L − u_i‖², gained in (c), pays but for
-    Σ π_i ‖G_i‖²/(2 − 4m); the second costs 2b‖u_L‖ ≤ κV + b²/κ, with the κ of the smallest limit
-    (b = 0 in the proof's case). ∎
-
-    Assumes θ* in the interior of Θ or Θ the whole space, and Lipschitz gradients in place of
-    bounded ones. No equation of the paper: where Θ is the whole space and the loss quadratic,
-    C = ∞ and (7) says nothing. The term in √B of (3) and (5) and the factor 1/(1 − √λ) are of the
-    paper's proof, not of the algorithm.
-
-    Parameters
-    ----------
-    steps : StepSizes
-    noise : array (N,)
-        ν_i².
-    slopes : Slopes
-        With α_jL_j ≤ 1.
-    start : float
-        V_0, as for :func:`with_transient`.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    size, chance = len(steps.own) + 1, steps.probability
-    alpha = np.concatenate([[steps.central], steps.own])
-    often = np.concatenate([[1.0], chance])
-    slope = finite("at_optimum", slopes.at_optimum, (size, np.shape(slopes.at_optimum)[-1]))
-    steep = finite("smoothness", slopes.smoothness, (size,))
-    curved = finite("convexity", slopes.convexity, (size,))
-    if np.any(curved <= 0) or np.any(curved > steep * (1 + 1e-12)) or np.any(alpha * steep > 1):
-        domain = "0 < convexity ≤ smoothness ≤ 1/step for every model"
-        raise refused("smoothness", steep.tolist(), domain)
-    m_each = alpha * curved * (1 - alpha * steep)
-    m = float(np.min(m_each[0] + m_each[1:])) / 2
-    if m <= 0:
-        raise refused("smoothness", steep.tolist(), "less than 1/step for an owner")
-    spent = alpha[:, None] * slope
-    pull = spent[0] + spent[1:]  # G_i
-    injected = chance @ (steps.own**2 * variances("noise", noise, len(chance)))
-    straight = 2 * often @ np.sum(spent**2, axis=1) + injected
-    push = float(straight + chance @ np.sum(pull**2, axis=1) / (2 - 4 * m))
-    gain = 2 * float(np.min(chance)) * m
-    bias = float(np.linalg.norm(chance @ pull))
-    loss = 0.0
-    if bias > 0:
-        root = bias + sqrt(bias**2 + push * gain)
-        loss, push = bias * gain / root, push + bias * root / gain
-    return GeometricBound(nonnegative("start", start), 1 - gain + loss, push)
+    return smoothness / 2 * distance + slope * sqrt(distance)
 
 
 def collab_transient(
@@ -428,14 +268,8 @@ def collab_transient(
     Returns
     -------
     array (T + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    horizon = count("updates", updates)
-    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    step = rho / updates**2 / np.arange(1, updates + 1)
     return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
 
 
@@ -465,25 +299,17 @@ def along(
     Returns
     -------
     array (T + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    least, most = positive("convexity", convexity), positive("smoothness", smoothness)
-    if least > most:
-        raise refused("convexity", least, f"at most smoothness, {most}")
-    step = np.array([positive("steps", size) for size in np.asarray(steps).tolist()])
+    least, most, step = convexity, smoothness, np.asarray(steps)
     short = 1 - 2 * least * step * (1 - most * step / 2)
     shrunk = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
-    added = most / 2 * step**2 * nonnegative("noise", noise)
-    bounds = [nonnegative("start", start)]
+    added = most / 2 * step**2 * noise
+    bounds = [start]
     for factor, push in zip(shrunk.tolist(), added.tolist(), strict=True):
         bounds.append(factor * bounds[-1] + push)
     if kept is None:
         return np.array(bounds)
     mean = [bounds[0]]
     for share, model in zip(np.asarray(kept).tolist(), bounds[:-1], strict=True):
-        mean.append(probability("kept", share) * mean[-1] + (1 - share) * model)
+        mean.append(share * mean[-1] + (1 - share) * model)
     return np.array(mean)

@@ -12,9 +12,7 @@ import numpy as np
 from analysis.exact.gossip_map import GossipMap
 from analysis.exact.per_update import Initial, Shape, drawn, variances
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas import refused
 
-Ints = Ints
 NUMBERS = 2**23
 """Of the adjoints that are worked on at a time, at most, unless one order has more."""
 
@@ -70,41 +68,23 @@ def ordered(
         How many answers each update's owner had released before: required where there are K.
     hessian, optimum : array (p, p), array (p,), optional
         Of another quadratic fitness that judges the model; the training one by default.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    turns, at = np.asarray(owners, dtype=np.int64), np.asarray(ks, dtype=np.int64)
-    if turns.ndim != 2 or np.any(turns < -1) or np.any(turns >= process.n_owners):
-        raise refused("owners", "an array", f"R rows of −1 … {process.n_owners - 1}")
-    if np.any(np.diff(at) <= 0) or len(at) == 0 or at[0] < 0 or at[-1] > turns.shape[1]:
-        raise refused("ks", at.tolist(), f"rising whole numbers from 0 to {turns.shape[1]}")
-    levels = _levels(variances(process, noise_variance, noise), turns, numbers)
+    variance = variances(process, noise_variance)
+    levels = variance[owners] if variance.ndim == 1 else variance[owners, numbers]
     start, spread = drawn(initial)
     judge = process.hessian if hessian is None else hessian
     shift = np.zeros(process.n_features) if optimum is None else process.optimum - optimum
     view: Array = np.linalg.cholesky(judge).T.astype(float)  # uᵀHu = ‖view u‖²
-    width = max(1, NUMBERS // (at.size * (process.n_owners + 1) * process.n_features**2))
-    loud, quiet = np.empty((len(turns), at.size)), np.empty((len(turns), at.size))
+    width = max(1, NUMBERS // (ks.size * (process.n_owners + 1) * process.n_features**2))
+    loud, quiet = np.empty((len(owners), ks.size)), np.empty((len(owners), ks.size))
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        for first in range(0, len(turns), width):
+        for first in range(0, len(owners), width):
             rows = slice(first, first + width)
-            bias = np.einsum("ab,rjb->rja", view, _means(process, turns[rows], at, start) + shift)
-            free, added = _covered(process, turns[rows], at, view, levels[rows], noise)
+            bias = np.einsum("ab,rjb->rja", view, _means(process, owners[rows], ks, start) + shift)
+            free, added = _covered(process, owners[rows], ks, view, levels[rows], noise)
             quiet[rows] = np.square(bias).sum(axis=2) + spread * free
             loud[rows] = quiet[rows] + added
     return Ordered(loud, quiet)
-
-
-def _levels(variance: Array, turns: Ints, numbers: Ints | None) -> Array:
-    """Return the variance of what each update's noise adds, (R, T)."""
-    if variance.ndim == 1:
-        return np.asarray(variance[turns])
-    if numbers is None or numbers.shape != turns.shape:
-        raise refused("numbers", "nothing that fits", f"whole numbers of shape {turns.shape}")
-    return np.asarray(variance[turns, numbers])
 
 
 def _means(process: GossipMap, turns: Ints, ks: Ints, start: float) -> Array:

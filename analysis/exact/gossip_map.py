@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.exact.domains import count, probabilities
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.formulas import finite, positive, refused
+from asyncdp_sim.theory.formulas import refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep
 
 
@@ -74,11 +73,8 @@ class GossipMap:
         return len(self.optimum)
 
 
-def gossip_map(
-    gram: Array,
-    moment: Array,
-    weights: Array,
-    sigma: float,
+def gossip_map_of(
+    objective: Quadratic,
     *,
     rho: float,
     updates: int,
@@ -90,14 +86,10 @@ def gossip_map(
 
     Parameters
     ----------
-    gram : array (N, p, p)
-        C_i, symmetric.
-    moment : array (N, p)
-        r_i.
-    weights : array (N,)
-        n_i/n, sum 1.
-    sigma, rho : float
-        σ > 0, ρ > 0.
+    objective : Quadratic
+        With C_i, r_i, n_i/n and σ > 0.
+    rho : float
+        ρ > 0.
     updates : int
         T ≥ 1, the horizon that the step is made for and the number of updates.
     central_step : str
@@ -111,26 +103,19 @@ def gossip_map(
     Raises
     ------
     SpecError
-        If an argument is outside its domain or the shapes do not fit.
+        If the unconstrained θ* is not inside Θ, so that the projection acts.
     """
-    share = probabilities("weights", weights)
-    n_owners, n_features = len(share), np.shape(moment)[-1]
-    inner = finite("moment", moment, (n_owners, n_features))
-    square = finite("gram", gram, (n_owners, n_features, n_features))
-    if not np.allclose(square, square.transpose(0, 2, 1), rtol=1e-9):
-        raise refused("gram", "a matrix that is not symmetric", "XᵀX/n for every owner")
-    if central_step not in ("proof", "text"):
-        raise refused("central_step", repr(central_step), "proof or text")
-    chance = np.full(n_owners, 1 / n_owners)
-    if probability is not None:
-        chance = probabilities("probability", probability)
-        finite("probability", chance, (n_owners,))
-    sigma, rate = positive("sigma", sigma), positive("rho", rho) / count("updates", updates) ** 2
-    identity = np.eye(n_features)
-    hessian = np.tensordot(share, square, 1) + sigma / 2 * identity
+    share, square, inner = objective.weights, objective.gram, objective.moment
+    n_owners, n_features = inner.shape
+    identity, rate = np.eye(n_features), rho / updates**2
+    hessian = np.tensordot(share, square, 1) + objective.sigma / 2 * identity
     optimum: Array = np.linalg.solve(hessian, share @ inner).astype(float)
+    bound = objective.theta_max
+    if bound is not None and np.max(np.abs(optimum)) >= bound:
+        raise refused("theta_max", bound, "a box that holds the optimum in its interior, or none")
+    chance = np.full(n_owners, 1 / n_owners) if probability is None else probability
     often = n_owners * chance if inverse_rate else np.ones(n_owners)
-    step = n_owners * rate / sigma * share / often
+    step = n_owners * rate / objective.sigma * share / often
     kept = rate / 2 / often
     factor = (1 - kept)[:, None, None] * identity - 2 * step[:, None, None] * square
     shrink = rate / 2 if central_step == "proof" else (n_owners - 1) / n_owners * rate
@@ -144,38 +129,5 @@ def gossip_map(
         drift=-kept[:, None] * optimum - 2 * step[:, None] * (square @ optimum - inner),
         step=step,
         probability=chance,
-        updates=int(updates),
-    )
-
-
-def gossip_map_of(
-    objective: Quadratic,
-    *,
-    rho: float,
-    updates: int,
-    central_step: CentralStep = "proof",
-    probability: Array | None = None,
-    inverse_rate: bool = False,
-) -> GossipMap:
-    """Fill in the numbers of :class:`GossipMap` from an objective; see :func:`gossip_map`.
-
-    Raises
-    ------
-    SpecError
-        If the unconstrained θ* is not inside Θ, so that the projection acts.
-    """
-    process = gossip_map(
-        objective.gram,
-        objective.moment,
-        objective.weights,
-        objective.sigma,
-        rho=rho,
         updates=updates,
-        central_step=central_step,
-        probability=probability,
-        inverse_rate=inverse_rate,
     )
-    bound = objective.theta_max
-    if bound is not None and np.max(np.abs(process.optimum)) >= bound:
-        raise refused("theta_max", bound, "a box that holds the optimum in its interior, or none")
-    return process

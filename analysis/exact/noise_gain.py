@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.exact.gossip_map import GossipMap
-from analysis.exact.per_update import Shape, require_shape
+from analysis.exact.per_update import Shape
 from asyncdp_sim.core.arrays import Array
 
 
@@ -35,13 +35,7 @@ def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
     -------
     array (T + 1, N)
         ≥ 0, growing with k.
-
-    Raises
-    ------
-    SpecError
-        If the shape of the noise is unknown.
     """
-    require_shape(noise)
     n_owners, p, chance = process.n_owners, process.n_features, process.probability
     view = "iaa->i" if noise == "vector" else "iab->i"  # tr(F G_ii)
     m, stack, blocks = process.central_factor, n_owners * p, np.arange(n_owners)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -59,11 +58,6 @@ class Orders:
     def mean_times(self) -> Array:
         """Mean of the times until update k = 0, 1, …, shape (K + 1,)."""
         return np.asarray(self.times.mean(axis=0))
-
-    @property
-    def time_error(self) -> float:
-        """Standard error of the mean time of the last update."""
-        return float(self.times[:, -1].std(ddof=1) / sqrt(len(self.times)))
 
     def cut_short(self, updates: int) -> bool:
         """Return whether some run had fewer updates than T."""

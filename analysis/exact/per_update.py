@@ -12,7 +12,6 @@ from analysis.exact.gossip_map import GossipMap
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.theory.formulas import finite, refused
 
 Initial = Literal["zeros", "ones", "uniform"]
 Shape = Literal["vector", "scalar-as-published"]
@@ -136,11 +135,6 @@ def moments(
         All models start at 0, at 1, or each coordinate of each on its own uniform on [0, 1).
     spread : SampleSpread, optional
         Where answers are over samples of records: their spread depends on the model.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
     n, p, chance = process.n_owners, process.n_features, process.probability
     m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
@@ -210,14 +204,8 @@ def moments(
 
 
 def injected(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
-    """Return s_i² Cov w_i, the second moment that an answer's noise adds to θ_i, (N, p, p).
-
-    Raises
-    ------
-    SpecError
-        If the variances do not fit the owners or are negative.
-    """
-    variance = variances(process, noise_variance, noise)
+    """Return s_i² Cov w_i, the second moment that an answer's noise adds to θ_i, (N, p, p)."""
+    variance = variances(process, noise_variance)
     return np.asarray(variance[:, None, None] * form_of(process, noise))
 
 
@@ -227,52 +215,22 @@ def form_of(process: GossipMap, noise: Shape) -> Array:
     return np.eye(p) if noise == "vector" else np.ones((p, p))
 
 
-def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
+def variances(process: GossipMap, noise_variance: Array | None) -> Array:
     """Return the variance s_i² Var w_i of each coordinate of what noise adds to θ_i, (N,).
 
     Of (N, K), the first, second … answer of each owner, where that is what is given.
-
-    Raises
-    ------
-    SpecError
-        As :func:`injected`.
     """
-    require_shape(noise)
     values = np.zeros(process.n_owners) if noise_variance is None else noise_variance
-    variance = finite("noise_variance", values, (process.n_owners, *values.shape[1:2]))
-    if np.any(variance < 0):
-        raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
-    return np.asarray((process.step**2 * variance.T).T)
-
-
-def require_shape(noise: Shape) -> None:
-    """Raise unless noise has one of the shapes that there are."""
-    if noise not in ("vector", "scalar-as-published"):
-        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    return np.asarray((process.step**2 * values.T).T)
 
 
 def drawn(initial: Initial) -> tuple[float, float]:
-    """Return mean and variance of each coordinate of a model at k = 0.
-
-    Raises
-    ------
-    SpecError
-        If there is no such start.
-    """
-    starts = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
-    if initial not in starts:
-        raise refused("initial", repr(initial), "zeros, ones or uniform")
-    return starts[initial]
+    """Return mean and variance of each coordinate of a model at k = 0."""
+    return {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}[initial]
 
 
 def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:
-    """Return E u (N + 1, p) and E uuᵀ (N + 1, p, N + 1, p) of all models at k = 0, θ_L first.
-
-    Raises
-    ------
-    SpecError
-        If the start is unknown.
-    """
+    """Return E u (N + 1, p) and E uuᵀ (N + 1, p, N + 1, p) of all models at k = 0, θ_L first."""
     mean, scatter = drawn(initial)
     n_models, p = process.n_owners + 1, process.n_features
     v = np.tile(mean - process.optimum, (n_models, 1))

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.exact.domains import nonnegative
-from analysis.exact.per_update import CentralMoments, Initial, Shape, drawn, require_shape
+from analysis.exact.per_update import CentralMoments, Initial, Shape, drawn
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.theory.formulas import finite
 
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
@@ -126,20 +124,14 @@ def moments(
         Cov w = variance · 11ᵀ.
     initial : str
         θ_0 is 0, or 1, or each coordinate on its own uniform on [0, 1).
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    require_shape(noise)
-    variance, p = nonnegative("noise_variance", float(np.max(noise_variance))), len(optimum)
+    variance, p = float(np.max(noise_variance)), len(optimum)
     levels = None
     if isinstance(noise_variance, np.ndarray):
-        levels = finite("noise_variance", noise_variance, (len(schedule.sizes),)) / variance
-    values, vectors = np.linalg.eigh(finite("hessian", hessian, (p, p)))
+        levels = noise_variance / variance
+    values, vectors = np.linalg.eigh(hessian)
     mean, scatter = drawn(initial)
-    first = vectors.T @ (mean - finite("optimum", optimum, (p,)))
+    first = vectors.T @ (mean - optimum)
     ones = vectors.sum(axis=0)
     form = np.eye(p) if noise == "vector" else np.outer(ones, ones)
     unit, nothing = np.ones(p), np.zeros((p, p))

@@ -6,9 +6,6 @@ from analysis.exact.gossip_map import GossipMap
 from analysis.exact.per_update import Initial, Moments, Shape, form_of, started, variances
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas import refused
-
-Ints = Ints
 
 
 def capped_size(process: GossipMap, answers: Ints) -> int:
@@ -56,18 +53,11 @@ def capped_moments(
     -------
     Moments
         For k = 0 … min(T, Σ K_i), after which nobody is left.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
     n, units = process.n_owners, np.eye(process.n_owners, dtype=np.int64)
     caps = np.minimum(answers, process.updates)
-    if caps.shape != (n,) or np.any(caps < 1):
-        raise refused("answers", caps.tolist(), f"{n} whole numbers ≥ 1")
     caps = caps * (process.probability > 0)  # who never has an update is not waited for
-    levels, form = variances(process, noise_variance, noise), form_of(process, noise)
+    levels, form = variances(process, noise_variance), form_of(process, noise)
     v, u = started(process, initial)
     counts, chance, v, u = np.zeros((1, n), dtype=np.int64), np.ones(1), v[None], u[None]
     mean, second = [v[0, 0]], [u[0, 0, :, 0]]

@@ -33,9 +33,9 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.beyond.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"

@@ -4,8 +4,7 @@ Orders of the answers and their times are of networks simulated afresh, in which
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario
-from scenarios.beyond.problem import objective_of, scenario
 from scenarios.beyond.stale_order import central_map, stale_course
+from scenarios.papers.problem import objective_of, once, scenario
 
 NETWORKS = 200
 DRAWS, SEED = 200, 22
@@ -42,14 +41,9 @@ class Course:
         return np.array([self.time_to(draws.integers(0, count, count)) for _ in range(DRAWS)])
 
 
+@once(64)
 def course(result: Result) -> Course:
     """Return the expected course of a cell."""
-    return _worked_out(result.directory, str(result.manifest["digest"]))
-
-
-@lru_cache(maxsize=64)
-def _worked_out(directory: Path, digest: str) -> Course:
-    result = Result(directory, {"digest": digest})
     return expected_course(scenario(result), objective_of(result), NETWORKS)
 
 

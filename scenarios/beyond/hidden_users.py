@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.problem import SURE, uncertain
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import SURE, uncertain
 
 SEEDS = 5
 LATE = 3300

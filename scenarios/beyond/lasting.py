@@ -20,7 +20,9 @@ from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, copies, long_run, pace, while_it_lasts
-from scenarios.beyond.problem import (
+from scenarios.papers.claims import Range, result
+from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import (
     ends,
     late_psi,
     mean_psi,
@@ -29,8 +31,6 @@ from scenarios.beyond.problem import (
     scenario,
     uncertain,
 )
-from scenarios.papers.claims import Range, result
-from scenarios.papers.figure import read_figures
 
 ANEW, WITHOUT = "drawn anew", "left out"
 CYCLES = (1.0, 10.0, 100.0, 400.0)

@@ -10,7 +10,6 @@ The networks are simulated again, as they were run; the messages are pairwise me
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,12 +26,13 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
-from asyncdp_sim.results import Cell, Sweep
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 from scenarios.papers.claims import Range, Reason
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
 
 Numbers = npt.NDArray[np.int64]
@@ -124,15 +124,14 @@ def _exact(rounds: list[Round], n_owners: int) -> Array:
     return leverages(rounds, np.ones(n_owners), np.eye(n_owners, dtype=np.bool_)).T
 
 
-@lru_cache(maxsize=len(GRAPHS))
-def _known(directory: Path, _: str) -> Losses:
-    return losses(load(directory / "scenario.toml")[0])
+@once(len(GRAPHS))
+def _known(result: Result) -> Losses:
+    return losses(scenario(result))
 
 
 def of_cell(cell: Cell) -> Losses:
     """Return what nodes learn in a cell's replicates, calculated once."""
-    known = _known(cell.result.directory, str(cell.result.manifest["digest"]))
-    return known.only(places(cell.result))
+    return _known(cell.result).only(places(cell.result))
 
 
 def of(sweep: Sweep, graph: str) -> Losses:

@@ -12,7 +12,6 @@ schemes are compared by error times μ², over a curator's, which is 1/N².
 
 import tomllib
 from collections.abc import Callable
-from functools import lru_cache
 from math import log, sqrt
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,10 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
-from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.results import Result, Sweep
 from scenarios.papers.claims import Reason, result
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
 
 SQUARED = (0.0, 1.0, 4.0, 9.0, 16.0)
@@ -42,10 +41,10 @@ _NOISE = Path(__file__).with_name("published_noise.toml")
 PUBLISHED: dict[str, list[list[float]]] = tomllib.loads(_NOISE.read_text("utf-8"))
 
 
-def built(directory: Path) -> tuple[Scenario, Any]:
-    """Return the scenario of a result and the graph of its gossip."""
-    scenario = load(directory / "scenario.toml")[0]
-    return scenario, scenario.protocol.graph.build(scenario.owners.count)  # type: ignore[union-attr]
+def graph_of(found: Result) -> Any:
+    """Return the graph of a result's gossip."""
+    said = scenario(found)
+    return said.protocol.graph.build(said.owners.count)  # type: ignore[union-attr]
 
 
 def incidence(graph: Any) -> Array:
@@ -84,21 +83,20 @@ COARSE = Reason(
 
 def cancelled(sweep: Sweep, name: str) -> float:
     """Return the largest μ² over a curator's, large pairwise noise and everything being sent."""
-    graph = built(result(sweep, name).directory)[1]
+    graph = graph_of(result(sweep, name))
     return len(graph) * seen_by_all(graph, 1, LARGE)
 
 
-@lru_cache(maxsize=8)
-def costs(directory: Path, _: str) -> Array:
+@once(8)
+def costs(of: Result) -> Array:
     """Return N times the error and N times mean μ² of a pair, (2, R, r²), of a cell's meetings."""
-    scenario, graph = built(directory)
-    pairwise = incidence(graph).astype(np.int64)
+    said, pairwise = scenario(of), incidence(graph_of(of)).astype(np.int64)
     users, mixed = np.eye(len(pairwise), dtype=np.int64), np.arange(sum(pairwise.shape))
     weights = np.hstack([users, pairwise])
     puts_in = Round(np.zeros((0, 2), dtype=np.int64), mixed[: len(users)], mixed, weights, 1)
-    found, streams = [], Streams(scenario.run.seed)
-    for replicate in range(scenario.run.replicates):
-        rounds = meetings(simulate(scenario.network, streams.within("replicate", replicate + 1)))
+    found, streams = [], Streams(said.run.seed)
+    for replicate in range(said.run.replicates):
+        rounds = meetings(simulate(said.network, streams.within("replicate", replicate + 1)))
         means = users.astype(float)
         for each in rounds:
             means[each.nodes] = each.weights / each.parts @ means[each.sources]
@@ -113,7 +111,7 @@ def costs(directory: Path, _: str) -> Array:
 def factor(sweep: Sweep, name: str, scheme: str) -> float:
     """Return error times μ² over a curator's: of local noise, gossip alone, or best pairs."""
     found = result(sweep, name)
-    known = costs(found.directory, str(found.manifest["digest"]))[:, places(found)]
+    known = costs(found)[:, places(found)]
     error, learned = known.mean(axis=1)
     if scheme == "local":  # everybody is sent everything
         return float(found.n_owners * error[0])

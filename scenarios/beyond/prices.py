@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.vocabulary import State
 from scenarios.beyond.expected_course import course
-from scenarios.beyond.problem import scenario
+from scenarios.papers.problem import once, scenario
 
 Powers = Callable[[Scenario], Energy]
 
@@ -41,7 +39,7 @@ class Price:
     def expected(self, cell: Cell) -> tuple[float, Array]:
         """Return the price that is expected, and of networks drawn again."""
         found = course(cell.result)
-        power = _power(self, cell.result.directory, str(cell.result.manifest["digest"]))
+        power = _power(cell.result, self)
         return power * found.time_to(), power * found.redrawn
 
     def best(self, sweep: Sweep) -> Cell:
@@ -55,12 +53,12 @@ class Price:
         return 1 - one / other, float(np.std(ones / others, ddof=1))
 
 
-@lru_cache(maxsize=256)
-def _power(price: Price, directory: Path, digest: str) -> float:
+@once(256)
+def _power(result: Result, price: Price) -> float:
     """Return the watts that all owners are expected to draw; 1 where time is the price."""
     if price.powers is None:
         return 1.0
-    said = scenario(Result(directory, {"digest": digest}))
+    said = scenario(result)
     roomy = {"answers_allowed": (ENDLESS,) * said.owners.count}  # what is kept in reserve suffices
     found = expected(price.powers(said), said.network.model_copy(update=roomy))
     if isinstance(found, Unknown):

@@ -11,7 +11,6 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.formulas import positive, refused
 
 Initial = Literal["zeros", "ones", "uniform"]
 
@@ -66,16 +65,9 @@ def central_map(objective: Quadratic, step: float, divided: Array | None = None)
         η > 0.
     divided : array (N,), optional
         d_i > 0; 1 by default.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    over = np.ones(objective.n_owners) if divided is None else np.asarray(divided, dtype=float)
-    if over.shape != (objective.n_owners,) or np.any(over <= 0):
-        raise refused("divided", over.tolist(), f"{objective.n_owners} numbers > 0")
-    gain = positive("step", step) * objective.n_owners * objective.weights / over
+    over = np.ones(objective.n_owners) if divided is None else divided
+    gain = step * objective.n_owners * objective.weights / over
     pull = step * objective.sigma / over
     optimum = objective.free_optimum
     slope = 2 * gain[:, None, None] * objective.gram
@@ -132,29 +124,14 @@ def stale_course(
         w(s) of each update; 1 by default.
     initial : str
         Where the model starts.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    turns, late = np.asarray(owners, dtype=np.int64), np.asarray(staleness, dtype=np.int64)
-    at = np.asarray(ks, dtype=np.int64)
-    if turns.ndim != 2 or np.any(turns < 0) or np.any(turns >= process.n_owners):
-        raise refused("owners", "an array", f"R rows of 0 … {process.n_owners - 1}")
-    read = np.arange(turns.shape[1]) - late
-    if late.shape != turns.shape or np.any(late < 0) or np.any(read < 0):
-        raise refused("staleness", "an array", "as many, update k at most k − 1")
-    if np.any(np.diff(at) <= 0) or len(at) == 0 or at[0] < 0 or at[-1] > turns.shape[1]:
-        raise refused("ks", at.tolist(), f"rising whole numbers from 0 to {turns.shape[1]}")
-    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}.get(initial)
-    if start is None:
-        raise refused("initial", repr(initial), "zeros, ones or uniform")
-    much = np.ones(turns.shape) if weights is None else np.asarray(weights, dtype=float)
+    read = np.arange(owners.shape[1]) - staleness
+    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial]
+    much = np.ones(owners.shape) if weights is None else weights
     view: Array = np.linalg.cholesky(process.hessian).T.astype(float)  # uᵀHu = ‖view u‖²
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        means = _means(process, turns, read, much, start)[:, at]
-        begun, gain = _felt(process, turns, read, much, at, view)
+        means = _means(process, owners, read, much, start)[:, ks]
+        begun, gain = _felt(process, owners, read, much, ks, view)
         bias = np.square(np.einsum("ab,rjb->rja", view, means)).sum(axis=2)
         return StaleCourse(bias + (begun / 12 if initial == "uniform" else 0.0), gain)
 

@@ -23,9 +23,9 @@ from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
-from scenarios.beyond.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
 from scenarios.papers.resampled import standard_error
 
 DEGREES = (0.1, 0.3, 0.5)

@@ -8,7 +8,6 @@ otherwise. Nothing was published in numbers: 0 and 1 are what the text says.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
 from scenarios.papers.claims import result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.problem import once
 from scenarios.papers.replayed import order_claims
 
 REQUEST, BROADCAST = "request", "broadcast"
@@ -34,14 +34,9 @@ WINDOW = (0.0, 6.0)
 K = EventKind
 
 
+@once(2)
 def trace(found: Result) -> Trace:
     """Simulate the first replicate of a result again, and keep its events."""
-    return _trace(found.directory, str(found.manifest["digest"]))
-
-
-@lru_cache(maxsize=2)
-def _trace(directory: Path, _: str) -> Trace:
-    found = Result.read(directory)
     network, number = found.network, found.replicates[0]
     if isinstance(network, Unknown):
         raise ValueError(network.reason)

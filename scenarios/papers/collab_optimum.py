@@ -8,7 +8,6 @@ the others have gone, and geometrically, by (1 − L/λ)² a step, where steps a
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,12 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.problem import objective_of
+from scenarios.papers.problem import scenario as scenario_of
 
 SMOOTH = "ρ/T² = 1/λ"
 CLOSE = 1e-6
@@ -37,20 +37,10 @@ FOUND = 0.01
 """A tenth of the 0.1 within which section I finds private models: what would pass for θ* there."""
 
 
-@lru_cache(maxsize=2)
-def _fitness(directory: Path, _: str) -> Quadratic:
-    scenario, _settings = load(directory / "scenario.toml")
-    objective = prepare(scenario, build_dataset(scenario)).task.objective.second_moments
-    if objective is None:
-        raise ValueError(f"the loss of model {scenario.model.kind} is no quadratic")
-    return objective
-
-
 def problem(found: Result) -> tuple[Scenario, Quadratic]:
     """Return the scenario of a result, and the fitness of its records, which all cells share."""
-    scenario, _settings = load(found.directory / "scenario.toml")
     first = Result.read(found.directory.with_name("cell-0000"))
-    return scenario, _fitness(first.directory, str(first.manifest["digest"]))
+    return scenario_of(found), objective_of(first)
 
 
 def curvatures(found: Result) -> Array:

@@ -5,16 +5,16 @@ window since a paper does not state all. This one is drawn from the mechanism it
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
+from scenarios.papers import problem
 from scenarios.papers.claims import Claim, Measure, Printed
+from scenarios.papers.problem import once
 
 DRAWS = 10_000
 """Answers whose noise is drawn: E |w| = b, of which their mean has a standard error of b/100."""
@@ -33,16 +33,13 @@ def scale_claims(xi: Mapping[str, float], judges: Printed | str) -> tuple[Claim,
     judges : Printed or str
         The theorem.
     """
-    by_bound: dict[float, list[str]] = {}
-    for variant, bound in xi.items():
-        by_bound.setdefault(bound, []).append(variant)
     return tuple(
         Claim(
             f"mean |w| of an answer's noise over 2ΞK/(n_i ε_i), Ξ = {bound:g}, K answers",
-            over_theorem_1(bound), 1 - WITHIN, 1 + WITHIN, 1.0, variants=tuple(variants),
-            judges=judges,
+            over_theorem_1(bound), 1 - WITHIN, 1 + WITHIN, 1.0,
+            variants=tuple(name for name in xi if xi[name] == bound), judges=judges,
         )
-        for bound, variants in by_bound.items()
+        for bound in dict.fromkeys(xi.values())
     )  # fmt: skip
 
 
@@ -52,23 +49,16 @@ def over_theorem_1(xi: float) -> Measure:
     def measured(sweep: Sweep) -> float:
         results: Sequence[Result] = [cell.result for cell in sweep.cells]
         found = [
-            _over(each.directory.resolve(), str(each.manifest["digest"]), xi)
-            for each in results
-            if each.scenario["privacy"]["mechanism"] != "none"
+            _over(each, xi) for each in results if each.scenario["privacy"]["mechanism"] != "none"
         ]
         return max(found, key=lambda ratio: abs(np.log(ratio)), default=np.nan)
 
     return measured
 
 
-@lru_cache(maxsize=512)
-def _over(
-    directory: Path,
-    digest: str,  # noqa: ARG001  (tells apart what has been written into one directory)
-    xi: float,
-) -> float:
-    scenario = load(directory / "scenario.toml")[0].base()
-    result = Result.read(directory)
+@once(512)
+def _over(result: Result, xi: float) -> float:
+    scenario = problem.scenario(result).base()
     replicate, records = result.columns("owners", "replicate", "records")
     own = records[replicate == replicate[0]]
     scale = theorem_1(scenario, own, xi)

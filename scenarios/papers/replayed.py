@@ -8,9 +8,7 @@ asks for kinds, which nothing else may: traits would come from what is judged he
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,11 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.scored import prepared
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
+from scenarios.papers import problem
 from scenarios.papers.claims import OURS, Claim, Measure
 from scenarios.papers.noise import theorem_1
+from scenarios.papers.problem import once
 
 CLOSE = 1e-6
 """Largest relative distance of two models that differ by rounding alone."""
@@ -45,16 +45,14 @@ def replay_claims(xi: Mapping[str, float]) -> tuple[Claim, ...]:
     xi : mapping
         Ξ by variant, as for :func:`~scenarios.papers.noise.scale_claims`.
     """
-    by_bound: dict[float, list[str]] = {}
-    for variant, bound in xi.items():
-        by_bound.setdefault(bound, []).append(variant)
     return tuple(
         Claim(
             "first replicate, first and last cell: largest ‖θ − θ'‖/‖θ'‖, θ' by the paper's "
             f"equations from the same order and draws, Ξ = {bound:g}",
-            off_equations(bound), 0.0, CLOSE, 0.0, variants=tuple(variants), judges=OURS,
+            off_equations(bound), 0.0, CLOSE, 0.0,
+            variants=tuple(name for name in xi if xi[name] == bound), judges=OURS,
         )
-        for bound, variants in by_bound.items()
+        for bound in dict.fromkeys(xi.values())
     )  # fmt: skip
 
 
@@ -64,12 +62,12 @@ def order_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
     return (
         Claim(
             "shares of all replicates' updates off 1/N, in standard errors of χ²",
-            lambda sweep: _order(*_name(sweep.cells[0].result))[0], *within, 0.0,
+            lambda sweep: _order(sweep.cells[0].result)[0], *within, 0.0,
             variants=tuple(variants), judges=OURS,
         ),
         Claim(
             "how often an owner follows itself in all replicates, standard errors off 1/N",
-            lambda sweep: _order(*_name(sweep.cells[0].result))[1], *within, 0.0,
+            lambda sweep: _order(sweep.cells[0].result)[1], *within, 0.0,
             variants=tuple(variants), judges=OURS,
         ),
     )  # fmt: skip
@@ -80,7 +78,7 @@ def feature_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
     return (
         Claim(
             f"mean ‖z‖² of owner 1's first {ROWS} records over that of X V D^(-1/2)",
-            lambda sweep: _features(*_name(sweep.cells[0].result)), 1 - CLOSE, 1 + CLOSE, 1.0,
+            lambda sweep: _features(sweep.cells[0].result), 1 - CLOSE, 1 + CLOSE, 1.0,
             variants=tuple(variants), judges=OURS,
         ),
     )  # fmt: skip
@@ -92,14 +90,10 @@ def off_equations(xi: float) -> Measure:
     def measured(sweep: Sweep) -> float:
         results: Sequence[Result] = [cell.result for cell in sweep.cells]
         private = [each for each in results if each.scenario["privacy"]["mechanism"] != "none"]
-        ends = dict.fromkeys(_name(each) for each in (*private[:1], *private[-1:]))
-        return max((_off(*each, xi) for each in ends), default=np.nan)
+        ends = (*private[:1], *private[-1:])
+        return max((_off(each, xi) for each in ends), default=np.nan)
 
     return measured
-
-
-def _name(result: Result) -> tuple[Path, str]:
-    return result.directory.resolve(), str(result.manifest["digest"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +116,9 @@ class Draws:
     streams: Scope
 
 
-@lru_cache(maxsize=512)
-def _off(directory: Path, digest: str, xi: float) -> float:  # noqa: ARG001  (see noise.py)
-    scenario, result = load(directory / "scenario.toml")[0].base(), Result.read(directory)
+@once(512)
+def _off(result: Result, xi: float) -> float:
+    scenario = problem.scenario(result).base()
     replicate, owner, k = result.columns("updates", "replicate", "owner", "k")
     of_model, model = result.columns("models", "replicate", "theta_L")
     first = replicate.min()
@@ -246,9 +240,8 @@ def _in_rounds(
     return average if averaged else theta
 
 
-@lru_cache(maxsize=512)
-def _order(directory: Path, digest: str) -> tuple[float, float]:  # noqa: ARG001
-    result = Result.read(directory)
+@once(512)
+def _order(result: Result) -> tuple[float, float]:
     replicate, owner = result.columns("updates", "replicate", "owner")
     count, share = result.n_owners, 1 / result.n_owners
     found, expected = np.bincount(owner, minlength=count + 1)[1:], len(owner) / count
@@ -260,9 +253,9 @@ def _order(directory: Path, digest: str) -> tuple[float, float]:  # noqa: ARG001
     return off / sqrt(2 * (count - 1)), (again - pairs * share) / spread
 
 
-@lru_cache(maxsize=512)
-def _features(directory: Path, digest: str) -> float:  # noqa: ARG001
-    scenario = load(directory / "scenario.toml")[0].base()
+@once(512)
+def _features(result: Result) -> float:
+    scenario = problem.scenario(result).base()
     dataset: Dataset = build_dataset(scenario)
     data: Any = scenario.data
     table, public = dataset.table, data.public_records

@@ -21,16 +21,27 @@ N_OWNERS, P, T, RECORDS, REPLICATES = 86, 10, 1000, 10_000, 100
 SIGMA, RHO = 1e-5, 0.3
 
 
+def owners(sizes):
+    """Return features and targets of owners with so many records, and what they learn."""
+    generator = np.random.default_rng(1)
+    features = [np.asfortranarray(generator.standard_normal((size, P))) for size in sizes]
+    targets = [x.sum(axis=1) + generator.standard_normal(len(x)) for x in features]
+    return features, targets, Quadratic.from_records(features, targets, SIGMA, 1e5)
+
+
+def steps_of(objective, rho=RHO):
+    return AsyncGossip(rho=rho).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
+
+
+def noise_of(objective, epsilon=1.0):
+    privacy = Privacy(epsilon=epsilon, sensitivity=Declared(bound=5.0))
+    return privacy.noise_for(objective.records, T, 5.0, P)
+
+
 @pytest.fixture(scope="module")
 def problem():
-    generator = np.random.default_rng(1)
-    features = [np.asfortranarray(generator.standard_normal((RECORDS, P))) for _ in range(N_OWNERS)]
-    targets = [x.sum(axis=1) + generator.standard_normal(RECORDS) for x in features]
-    objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
-    steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
-    privacy = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0))
-    noise = privacy.noise_for(objective.records, T, 5.0, P)
-    return objective, steps, noise
+    *_, objective = owners([RECORDS] * N_OWNERS)
+    return objective, steps_of(objective), noise_of(objective)
 
 
 def scopes(count=REPLICATES):
@@ -116,24 +127,24 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
     report(record_property, REPLAYED, **each, against=against, unit="ms", at_least=1 / 1.3)
 
 
-def test_cells_together_against_one_by_one(record_property):
-    """100 cells of other ε, one replicate, N = 3."""
-    generator = np.random.default_rng(1)
-    features = [generator.standard_normal((100, P)) for _ in range(3)]
-    targets = [x.sum(axis=1) + generator.standard_normal(100) for x in features]
-    objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
-    steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
-    traces = [simulate(Network(answers_allowed=(T,) * 3, updates=T), Streams(1).within("r", 1))]
-    noises = [
-        Privacy(epsilon=e, sensitivity=Declared(bound=5.0)).noise_for(objective.records, T, 5.0, P)
-        for e in np.geomspace(0.1, 10, 100)
-    ]
-    cells = [CellTask(steps, AnswerModel(objective, noise), record_every=1) for noise in noises]
-    alone, together = best_times(
-        lambda: [fold(traces, [cell], scopes(1)) for cell in cells],
-        lambda: list(replay_together(traces, cells, lambda: scopes(1))),
+def best_alone_and_together(traces, cells):
+    """Return the times (s) of cells over the same traces, one by one and together."""
+    count = len(traces)
+    return best_times(
+        lambda: [fold(traces, [cell], scopes(count)) for cell in cells],
+        lambda: list(replay_together(traces, cells, lambda: scopes(count))),
         rounds=3,
     )
+
+
+def test_cells_together_against_one_by_one(record_property):
+    """100 cells of other ε, one replicate, N = 3."""
+    *_, objective = owners([100] * 3)
+    traces = [simulate(Network(answers_allowed=(T,) * 3, updates=T), Streams(1).within("r", 1))]
+    noises = [noise_of(objective, epsilon) for epsilon in np.geomspace(0.1, 10, 100)]
+    steps = steps_of(objective)
+    cells = [CellTask(steps, AnswerModel(objective, noise), record_every=1) for noise in noises]
+    alone, together = best_alone_and_together(traces, cells)
     what = "1000 updates of 100 cells with one replicate, N = 3, together"
     against = "one by one, general loop"
     report(record_property, what, ours=together, baseline=alone, against=against, at_least=20)
@@ -141,29 +152,14 @@ def test_cells_together_against_one_by_one(record_property):
 
 def test_steps_of_one_search_together_against_one_by_one(record_property):
     """Steps over the same networks, as a search for the best step compares them."""
-    generator, count, replicates = np.random.default_rng(1), 48, 10
-    features = [
-        np.asfortranarray(generator.standard_normal((int(size), P)))
-        for size in generator.integers(100, 1700, count)
-    ]
-    targets = [x.sum(axis=1) + generator.standard_normal(len(x)) for x in features]
-    objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
-    noise = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0)).noise_for(
-        objective.records, T, 5.0, P
-    )
-    records = LinearRecords(features, targets, clip=1.0)
+    count, replicates = 48, 10
+    features, targets, objective = owners(np.random.default_rng(1).integers(100, 1700, count))
+    reply = AnswerModel(LinearRecords(features, targets, clip=1.0), noise_of(objective))
     network = Network(answers_allowed=(T,) * count, updates=T)
     traces = [simulate(network, scope) for scope in scopes(replicates)]
-    setting = Setting(objective.weights, P, T, SIGMA, 1e5)
-    cells = [
-        CellTask(AsyncGossip(rho=rho).steps(setting), AnswerModel(records, noise), record_every=T)
-        for rho in np.geomspace(0.03, 3, 8)
-    ]
-    alone, together = best_times(
-        lambda: [fold(traces, [cell], scopes(replicates)) for cell in cells],
-        lambda: list(replay_together(traces, cells, lambda: scopes(replicates))),
-        rounds=3,
-    )
+    rhos = np.geomspace(0.03, 3, 8)
+    cells = [CellTask(steps_of(objective, rho), reply, record_every=T) for rho in rhos]
+    alone, together = best_alone_and_together(traces, cells)
     what = "1000 updates with clipping of 8 steps, N = 48, 10 replicates, together"
     against = "one by one"
     report(record_property, what, ours=together, baseline=alone, against=against, at_least=2.5)

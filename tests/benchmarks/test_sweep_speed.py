@@ -10,50 +10,12 @@ from asyncdp_sim.runs.replicates import learn_all, processes
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, simulate_some
+from tests import scenes
 from tests.benchmarks.ratio import report
 from tests.benchmarks.swept import swept
 
 pytestmark = pytest.mark.benchmark
 
-SCENARIO = """
-schema = 1
-id = "small-cells"
-title = "Small cells"
-description = "Small cells, which differ in one number."
-source = "synthetic"
-[run]
-seed = 1
-replicates = {replicates}
-updates = {updates}
-record_every = 100
-[owners]
-count = 20
-records = 100
-[data]
-kind = "gaussian"
-features = 10
-[model]
-kind = "ridge"
-regularisation = 1e-5
-theta_max = 1e5
-[clock]
-kind = "poisson"
-[protocol]
-kind = "request"
-[compute]
-kind = "exponential"
-mean = 0.01
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-mechanism = "laplace"
-sensitivity = {{ kind = "declared", bound = 5.0 }}
-budget = {{ kind = "horizon" }}
-[sweep]
-"{swept}" = {values}
-"""
 MOST_MS = 3.0
 """Milliseconds of a processor that a cell may take besides learning."""
 
@@ -61,8 +23,18 @@ MOST_MS = 3.0
 def file(folder, *, cells, replicates, updates, swept="run.seed"):
     """Write a sweep of seeds, so that cells share nothing, or of something else."""
     path = folder / f"{cells}-cells.toml"
-    said = {"swept": swept, "values": list(range(1, cells + 1))}
-    path.write_text(SCENARIO.format(**said, replicates=replicates, updates=updates))
+    how = {"seed": 1, "replicates": replicates, "updates": updates, "record_every": 100}
+    said = scenes.text(
+        run=how,
+        owners={"count": 20, "records": 100},
+        data={"features": 10},
+        model={"regularisation": 1e-5, "theta_max": 1e5},
+        compute={"kind": "exponential", "mean": 0.01},
+        algorithm={"rho": 1.0},
+        privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
+        sweep={swept: list(range(1, cells + 1))},
+    )
+    path.write_text(said, encoding="utf-8")
     return path
 
 

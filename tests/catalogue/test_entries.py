@@ -20,7 +20,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
-from scenarios.beyond.problem import objective
+from scenarios.papers.problem import objective
 
 # The sentences of the entry on secure aggregation.
 

@@ -10,73 +10,46 @@ from asyncdp_sim.learning.objectives import Ridge
 from scenarios import entry
 from scenarios.papers.lending import reasons
 from scenarios.papers.lending.figures import C_OF_LAW, FIGURES
-from tests.transcription import async_paper as paper
-from tests.transcription.stated import otherwise
+from tests.transcription.stated import by_number, otherwise, read_again
 
 PUBLISHED = ("lending-convergence", "lending-timing")
 """Entries that claim to be figures 3 and 4: "same run" but for the number of runs."""
 
-
-SHARED = {
-    "owners.count": paper.BANKS,
-    "run.updates": paper.HORIZON,
-    "data.features": paper.FEATURES,
-    "data.public_records": paper.PUBLIC_IN_THE_CODE,
-    "data.preprocessing.kind": paper.PROJECTION,
-    "data.split.kind": paper.BLOCKS,
-    "model.kind": paper.LOSS,
-    "model.regularisation": paper.REGULARISER,
-    "model.regulariser": paper.REGULARISER_FORM,
-    "model.theta_max": paper.THETA_MAX,
-    "clock.kind": "poisson",
-    "clock.rate": paper.CLOCK_RATE,
-    "protocol.kind": paper.PROTOCOL,
-    "algorithm.rho": paper.RHO,
-    "algorithm.central_step": paper.CENTRAL_STEP,
-    "privacy.mechanism.kind": paper.MECHANISM,
-}
-"""Settings that all entries of the lending experiment have from the paper."""
+paper = read_again("async")
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "lending-sound"])
 def test_what_all_lending_entries_share(name):
-    assert otherwise(entry(name).scenario(), SHARED) == {}
+    assert otherwise(entry(name).scenario(), paper.shared) == {}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_what_the_published_runs_add(name):
     scenario = entry(name).scenario()
-    assert scenario.records == (paper.RECORDS_EACH,) * paper.BANKS
-    assert scenario.data.kind == "lending"
-    assert scenario.data.encoding == paper.ENCODING
-    assert scenario.data.public_overlap is False  # 3 × 250,000 of roughly 890,000 rows: disjoint
-    assert scenario.algorithm.initial == paper.START
-    assert scenario.privacy.noise == paper.NOISE
-    sensitivity = scenario.privacy.sensitivity
-    assert (sensitivity.kind, sensitivity.bound) == ("declared", paper.DECLARED_BOUND)
-    assert scenario.privacy.budget.kind == "horizon"
+    assert scenario.records == (paper.records_each,) * paper.banks
+    assert otherwise(scenario, paper.published) == {}
     assert scenario.source.startswith("Async, figure ")
 
 
 def test_figure_3():
     scenario = entry("lending-convergence").scenario()
     assert scenario.source == "Async, figure 3"
-    assert scenario.run.replicates == paper.RUNS
+    assert scenario.run.replicates == paper.runs
     assert scenario.run.record_every == 1
-    assert scenario.sweep == {"privacy.epsilon": paper.BUDGETS}
-    assert len(paper.BUDGETS) == paper.N_BUDGETS
+    assert scenario.sweep == {"privacy.epsilon": paper.budgets}
+    assert len(paper.budgets) == paper.n_budgets
 
 
 @pytest.mark.parametrize("name", ["async-05", "async-06"])
 def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name):
     scenario = entry(name).scenario()
     assert scenario.source == f"Async, figure {int(name[-1])}"
-    assert otherwise(scenario, SHARED) == {}
+    assert otherwise(scenario, paper.shared) == {}
     alike = entry("lending-convergence").scenario().plain()
     assert same_but(scenario.plain(), alike, "records", "record_every")
-    low, high, count = paper.SIZES
+    low, high, count = paper.sizes
     sizes = np.geomspace(low, high, count)
-    low, high, count = paper.BUDGETS_OF_SURFACE
+    low, high, count = paper.budgets_of_surface
     budgets = np.geomspace(low, high, count)
     assert list(scenario.sweep) == ["owners.records", "privacy.epsilon"]
     swept = scenario.sweep["owners.records"]
@@ -87,11 +60,11 @@ def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name):
 def test_figure_7_is_over_banks():
     scenario = entry("async-07").scenario()
     assert scenario.source == "Async, figure 7"
-    assert scenario.sweep["owners.count"] == paper.BANKS_OF_MANY
-    assert set(paper.PAYS) <= set(scenario.sweep["privacy.epsilon"])
-    assert scenario.owners.records == paper.RECORDS_OF_MANY
-    assert scenario.algorithm.initial == paper.START_OF_MANY
-    assert scenario.model.theta_max == paper.THETA_MAX_OF_MANY
+    assert scenario.sweep["owners.count"] == paper.banks_of_many
+    assert set(by_number(paper.pays)) <= set(scenario.sweep["privacy.epsilon"])
+    assert scenario.owners.records == paper.records_of_many
+    assert scenario.algorithm.initial == paper.start_of_many
+    assert scenario.model.theta_max == paper.theta_max_of_many
     assert scenario.run.alone  # ψ(θ_1*)
     alike = entry("lending-convergence").scenario().plain()
     assert scenario.data.drift  # the table's banks are in order of date
@@ -116,83 +89,78 @@ def test_the_claims_are_held_against_what_the_paper_says():
         name: [each.published for each in figure.claims if each.variants == ("as-published",)]
         for name, figure in figures.items()
     }
-    assert reasons.CONSTANT == paper.C_2_DRAWN == pytest.approx(paper.C_2, rel=0.03)
+    assert reasons.CONSTANT == paper.c_2_drawn == pytest.approx(paper.c_2, rel=0.03)
     exponents = {
         (claim.low, claim.high)
         for figure in FIGURES
         for claim in figure.claims
         if claim.quantity.startswith("exponent of")
     }
-    assert exponents == {paper.EXPONENT_HOLDS}
-    assert reasons.ENDS == paper.ENDS
-    assert reasons.AT_SIZE == paper.RECORDS_EACH
-    assert {reasons.PAYS_AT: reasons.PAYS_ABOVE, reasons.PAYS_AT_TOO: reasons.PAYS_ABOVE_TOO} == (
-        paper.PAYS
-    )
-    assert (reasons.MANY, reasons.LARGE) == paper.BEATS_ISOLATION
-    by_law = [*paper.ENDS_BY_LAW.values(), 1.0]
+    assert exponents == {tuple(paper.exponent_holds)}
+    assert by_number(paper.ends) == reasons.ENDS
+    assert paper.records_each == reasons.AT_SIZE
+    assert (by_number(paper.pays)) == {
+        reasons.PAYS_AT: reasons.PAYS_ABOVE,
+        reasons.PAYS_AT_TOO: reasons.PAYS_ABOVE_TOO,
+    }
+    assert paper.beats_isolation == [reasons.MANY, reasons.LARGE]
+    by_law = [*paper.ends_by_law.values(), 1.0]
     assert published["async-03"] == pytest.approx(by_law, rel=0.02)
     relative = [
         each.published for each in figures["async-03"].claims if "over its start" in each.quantity
     ]
-    start = 1 + paper.PSI_AT_START
-    assert relative == pytest.approx([each / start for each in paper.ENDS.values()])
-    assert figures["async-03"].claims[0].published == paper.PSI_AT_START
-    assert published["async-05"] == [paper.C_2_DRAWN, 1.0]
+    start = 1 + paper.psi_at_start
+    assert relative == pytest.approx([each / start for each in paper.ends.values()])
+    assert figures["async-03"].claims[0].published == paper.psi_at_start
+    assert published["async-05"] == [paper.c_2_drawn, 1.0]
     exponents = [
         each.published
         for each in figures["async-06"].claims
         if "exponent" in each.quantity and "as-published" in each.variants
     ]
-    assert exponents == [paper.EXPONENT] * 4
-    assert [each.published for each in figures["async-07"].claims[:2]] == list(paper.PAYS.values())
+    assert exponents == [paper.exponent] * 4
+    assert [each.published for each in figures["async-07"].claims[:2]] == list(paper.pays.values())
 
 
 @pytest.mark.parametrize("name", [f"async-{number:02d}" for number in range(3, 8)])
 def test_the_text_s_version(name):
     [figure] = [each for each in FIGURES if each.name == name]
     scenario = figure.scenario("as-written", full=True)
-    assert scenario.model.regulariser == paper.TEXT_REGULARISER_FORM
-    assert scenario.model.regularisation == paper.REGULARISER
-    assert scenario.privacy.noise == paper.TEXT_NOISE
-    assert scenario.privacy.sensitivity.norm == paper.TEXT_NORM
-    assert scenario.algorithm.initial == paper.TEXT_START
-    assert scenario.algorithm.central_step == paper.TEXT_CENTRAL_STEP
-    assert scenario.data.public_records == paper.PUBLIC_IN_THE_TEXT
+    assert otherwise(scenario, paper.written) == {}
 
 
 def test_figure_2_is_drawn_in_both_ways_of_reading_it():
     scenario = entry("async-02").scenario()
     assert scenario.source == "Async, figures 1 and 2"
     request, broadcast = (scenario.cell(chosen) for chosen in scenario.grid())
-    assert [cell.protocol.kind for cell in (request, broadcast)] == paper.WAYS
+    assert [cell.protocol.kind for cell in (request, broadcast)] == paper.ways
     for cell in (request, broadcast):
         assert cell.clock.kind == "poisson"
-        assert cell.clock.rate == paper.CLOCK_RATE
+        assert cell.clock.rate == paper.clock_rate
     assert request.protocol.busy == "refuse"  # "the learner only communicates" with one owner
     assert broadcast.channel.kind == "aloha"  # nobody listens first: answers at once are lost
-    assert (broadcast.channel.contended is not None) == (paper.CHANNELS_IN_ALL == 1)
-    assert (broadcast.availability.probability < 1) == paper.SOME_LISTEN
+    assert (broadcast.channel.contended is not None) == (paper.channels_in_all == 1)
+    assert (broadcast.availability.probability < 1) == paper.some_listen
 
 
 def test_figure_4_is_one_run():
     scenario = entry("lending-timing").scenario()
     assert scenario.source == "Async, figure 4"
     assert scenario.run.replicates == 1
-    assert scenario.privacy.epsilon in paper.BUDGETS
+    assert scenario.privacy.epsilon in paper.budgets
     assert scenario.network.clock == entry("lending-convergence").scenario().network.clock
 
 
 def test_the_sound_entry_asks_the_papers_question_without_its_faults():
     scenario = entry("lending-sound").scenario()
-    assert scenario.sweep == {"privacy.epsilon": paper.BUDGETS}
-    assert scenario.run.replicates == paper.RUNS
+    assert scenario.sweep == {"privacy.epsilon": paper.budgets}
+    assert scenario.run.replicates == paper.runs
     assert scenario.privacy.noise == "vector"
     assert scenario.privacy.sensitivity.kind != "declared"
     assert scenario.source == "synthetic"
 
 
-@pytest.mark.parametrize("epsilon", paper.BUDGETS)
+@pytest.mark.parametrize("epsilon", paper.budgets)
 def test_the_noise_comes_out_as_published(epsilon):
     """T p/(n_i ε_i) from Ξ = p/2 through the package's own formula 2ΞT/(n_i ε_i)."""
     scenario = entry("lending-convergence").scenario((f"privacy.epsilon={epsilon}",))
@@ -201,33 +169,35 @@ def test_the_noise_comes_out_as_published(epsilon):
     )
     records = np.array(scenario.records)
     noise = scenario.privacy.noise_for(records, scenario.run.updates, xi, scenario.data.features)
-    assert noise.scale == pytest.approx([paper.noise_scale(epsilon)] * paper.BANKS, rel=1e-15)
+    scale = paper.horizon * paper.features / (paper.records_each * epsilon)  # code 4
+    assert noise.scale == pytest.approx([scale] * paper.banks, rel=1e-15)
 
 
 def test_the_step_comes_out_as_published():
     scenario = entry("lending-convergence").scenario()
     model = scenario.model
-    weights = np.full(paper.BANKS, 1 / paper.BANKS)
+    weights = np.full(paper.banks, 1 / paper.banks)
     steps = scenario.algorithm.steps(
-        Setting(weights, paper.FEATURES, scenario.run.updates, model.sigma, model.theta_max)
+        Setting(weights, paper.features, scenario.run.updates, model.sigma, model.theta_max)
     )
-    assert steps.step == pytest.approx(paper.step(paper.BANKS) * weights, rel=1e-15)
-    half = paper.RHO / (2 * paper.HORIZON**2)
+    step = paper.banks * paper.rho / (paper.horizon**2 * paper.regulariser)  # code 2
+    assert steps.step == pytest.approx(step * weights, rel=1e-15)
+    half = paper.rho / (2 * paper.horizon**2)
     assert steps.shrink_central == pytest.approx(1 - half, rel=1e-15)
     assert steps.shrink_copy == pytest.approx(1 - half, rel=1e-15)
-    assert steps.theta_max == paper.THETA_MAX
+    assert steps.theta_max == paper.theta_max
 
 
 def test_the_texts_regulariser_is_twice_the_codes():
     """The text's 10⁻⁵ θᵀθ is 2·10⁻⁵-strongly convex, the code's (10⁻⁵/2) θᵀθ half of that."""
-    of_code = Ridge(regularisation=paper.REGULARISER, regulariser=paper.REGULARISER_FORM)
-    of_text = Ridge(regularisation=paper.REGULARISER, regulariser="square")
-    assert of_code.sigma == paper.REGULARISER
-    assert of_text.sigma == 2 * paper.REGULARISER
+    of_code = Ridge(regularisation=paper.regulariser, regulariser=paper.regulariser_form)
+    of_text = Ridge(regularisation=paper.regulariser, regulariser="square")
+    assert of_code.sigma == paper.regulariser
+    assert of_text.sigma == 2 * paper.regulariser
 
 
 def test_the_printed_constant_is_a_third_of_the_drawn_one_per_owner():
     """Equation (6): c̄'₂ Σ 1/ε² over n² = c̄'₂ N/(N n_i ε)², and 2.1 printed is not 2.15 drawn."""
-    per_owner = paper.C_2 * paper.BANKS / paper.BANKS**2
-    assert f"c̄'₂ = {paper.C_2 / 1e9:g}·10⁹ is c = {per_owner / 1e9:g}·10⁹" in C_OF_LAW
-    assert reasons.CONSTANT == paper.C_2_DRAWN
+    per_owner = paper.c_2 * paper.banks / paper.banks**2
+    assert f"c̄'₂ = {paper.c_2 / 1e9:g}·10⁹ is c = {per_owner / 1e9:g}·10⁹" in C_OF_LAW
+    assert paper.c_2_drawn == reasons.CONSTANT

@@ -27,6 +27,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.scenes import fields
+from tests.tables import table
 
 from .shared import shared
 from .zscores import LIMIT, Score, require, score, seen
@@ -48,21 +49,8 @@ EQUAL: dict[str, Any] = fields(
         "sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
     },
 )
-BUFFERED = {
-    "run": {"seed": 8, "updates": 30, "replicates": 4},
-    "protocol": {"kind": "push"},
-    "algorithm": {
-        "kind": "fedbuff", "step": 0.2, "server_step": 1.0, "buffer": 5, "weighting": "constant",
-    },
-    "latency": {"answer": {"kind": "exponential", "mean": 0.4}},
-    "compute": {"kind": "exponential", "mean": 0.4},
-}  # fmt: skip
-MISSED = {
-    "run": {"seed": 8, "updates": 25, "replicates": 6},
-    "owners": {"count": 6, "records": [20, 30, 40, 20, 30, 40]},
-    "availability": {"kind": "bernoulli", "probability": 0.75},
-    "latency": {"answer": {"kind": "exponential", "mean": 0.1}},
-}
+TABLE = table(__file__, "aggregation.toml")
+BUFFERED, MISSED = TABLE["buffered"], TABLE["missed"]
 UNEQUAL = [0.5, 1.0, 1.0, 2.0, 2.0, 3.0]
 
 

@@ -19,6 +19,7 @@ from asyncdp_sim.scenario.fields import examples_of
 from tests import scenes
 from tests.conformance.members import examples
 from tests.fresh import fresh_seed
+from tests.tables import table
 
 from .node_views import attack_on_views
 from .sound import sound
@@ -30,38 +31,8 @@ pytestmark = [
     ),
 ]
 
-LOSSY = (
-    'channel={kind="ideal", loss=0.3, retransmissions=2, resend="fresh"}',
-    "run.replicates=1",
-    "run.until=50.0",
-    "privacy.epsilon=1.0",
-    'privacy.budget={kind="until-spent", answers=2}',
-)
-"""Answers are lost and computed again; budgets of two answers bind."""
-SOUND = {
-    "lending-sound": (
-        "owners.records=40",
-        "run.updates=4",
-        "data.features=2",
-        "data.public_records=100",
-    ),
-    "hospital-sound": (
-        "owners.count=3",
-        "data.split=in-order",
-        "owners.records=40",
-        "run.updates=4",
-        "data.features=2",
-        "data.public_records=400",
-    ),
-    "fraud-svm": (
-        "owners.records=40",
-        "run.updates=2",
-        "data.features=2",
-        "data.public_records=400",
-        "data.preprocessing=pca",
-    ),
-}
-"""Encoded, projected on public rows, clipped or confined; small, so that many runs are quick."""
+TABLE = table(__file__, "audit_sound.toml")
+LOSSY, SOUND, PARTS = TABLE["lossy"], TABLE["entries"], TABLE["parts"]
 
 
 @pytest.mark.parametrize(
@@ -89,24 +60,6 @@ MANY, LEAST, SCENARIOS = 50, 3, 200
 FIRST_OF = len(members(Observer))  # the first observer hears all: every budget suits it
 BUDGET_OF = {FIRST_OF * n: examples_of(each)[0] for n, each in enumerate(members(Budget))}
 """Budgets of some of these scenarios: what asks for a certain protocol is hardly ever drawn."""
-CHANNELS: list[dict[str, Any]] = [
-    {"kind": "ideal"},
-    {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
-    {"kind": "ideal", "loss": 0.4, "retransmissions": 1, "resend": "same"},
-    {"kind": "aloha", "airtime": 0.3, "retransmissions": 1, "resend": "fresh"},
-]
-PROTOCOLS: list[dict[str, Any]] = [
-    {"kind": "request"},
-    {"kind": "push"},
-    {"kind": "broadcast", "interval": 1.0},
-    {"kind": "gossip", "graph": {"kind": "complete"}},
-]
-BUDGETS: list[dict[str, Any]] = [
-    {"kind": "horizon"},
-    {"kind": "per-owner-cap", "answers": 2},
-    {"kind": "until-spent", "answers": 3},
-    {"kind": "until-spent", "per_answer": 0.1},
-]
 
 
 def drawn(number):
@@ -117,7 +70,7 @@ def drawn(number):
         return options[int(rng.integers(len(options)))]
 
     model = one(["ridge", "ridge", "logistic", "svm"])
-    protocol, owners = one(PROTOCOLS), int(rng.integers(2, 4))
+    protocol, owners = one(PARTS["protocols"]), int(rng.integers(2, 4))
     gossip = protocol["kind"] == "gossip"
     bound = one(
         [{"kind": "clip", "bound": 1.0}, {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}]
@@ -129,14 +82,14 @@ def drawn(number):
         owners={"count": owners, "records": rng.integers(2, 9, owners).tolist()},
         data={"features": int(rng.integers(1, 4)), "labels": model != "ridge"},
         model={"kind": model, "regularisation": 0.1, "theta_max": float(one([1.0, 10.0]))},
-        channel=CHANNELS[0] if gossip else one(CHANNELS),
+        channel={"kind": "ideal"} if gossip else one(PARTS["channels"]),
         protocol=protocol,
         algorithm={"kind": "gossip-graph" if gossip else "async-gossip", "rho": 5.0},
         privacy={
             "epsilon": rng.choice([0.3, 1.0, 3.0], owners).tolist(),
             "mechanism": mechanism,
             "sensitivity": bound,
-            "budget": one(BUDGETS),
+            "budget": one(PARTS["budgets"]),
             "overlap": int(rng.integers(1, owners + 1)),
         },
     )
@@ -145,23 +98,17 @@ def drawn(number):
     return parse(Scenario, fields)
 
 
-LOCAL: list[dict[str, Any]] = [
-    {"kind": "fedasync", "step": 0.1, "mixing": 0.7},
-    {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 2},
-    {"kind": "parameter-server", "step": 0.3, "local_step": 0.1},
-]
-
-
 def of_several_gradients(number):
     """Return a drawn scenario whose owners make local steps, some of them over samples."""
     scenario, rng = drawn(number), np.random.default_rng([number, 1])
-    algorithm = LOCAL[number % len(LOCAL)] | {"local_steps": int(rng.integers(2, 5))}
+    local = PARTS["local_steps"]
+    algorithm = local[number % len(local)] | {"local_steps": int(rng.integers(2, 5))}
     rounds = algorithm["kind"] == "parameter-server"
     parts: dict[str, Any] = {"algorithm": algorithm}
     if rounds or scenario.protocol.kind == "gossip":
         parts["protocol"] = {"kind": "rounds" if rounds else "push"}
     if len(scenario.privacy.prices(scenario.owners.count)) > 0:
-        parts["privacy"] = {"budget": BUDGETS[number % 3]}
+        parts["privacy"] = {"budget": PARTS["budgets"][number % 3]}
     if scenario.privacy.overlap == 1 and scenario.privacy.mechanism.kind == "laplace":
         parts["privacy"] = parts.get("privacy", {}) | {"sampling": 0.4}
     return scenario.replace(**parts)
@@ -179,7 +126,7 @@ def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients():
         told = scenario.accountant.spent(scenario.accountant.answers)
         assert due == pytest.approx(told, rel=3e-6), number
         met |= {scenario.algorithm.kind, scenario.privacy.mechanism.kind, scenario.privacy.sampling}
-    assert met >= {each["kind"] for each in LOCAL} | {"laplace", "gaussian", 0.4}
+    assert met >= {each["kind"] for each in PARTS["local_steps"]} | {"laplace", "gaussian", 0.4}
 
 
 @pytest.mark.parametrize("number", range(LEAST))

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
-from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels.aloha import Bottleneck
-from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.laws import Exponential, Lognormal, Uniform
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Exponential, Lognormal
 from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.theory.predict.all import predicted
+from tests.tables import table
 
 from .networks import network, runs
 from .shared import shared
@@ -29,37 +29,13 @@ pytestmark = [
 ]
 
 RUNS, EDGE, LENGTH = 20, 50, 1500
-TRAVELS = Latency(answer=Uniform(low=0.0, high=0.4))
-CASES = {
-    "alone": (1, {"clock": PoissonClock(rate=2.0)}, 931),
-    "four": (4, {"clock": PoissonClock(rate=0.8)}, 932),
-    "four that compute": (
-        4,
-        {
-            "clock": PoissonClock(rate=2.0), "latency": TRAVELS,
-            "compute": Lognormal(mean=0.5, cv=1.0),
-        },
-        933,
-    ),
-    "ten, full": (10, {"clock": PoissonClock(rate=2.0), "latency": TRAVELS}, 934),
-    "always busy": (5, {"clock": SaturatedClock(), "compute": Lognormal(mean=1.5, cv=0.5)}, 935),
-    "open": (
-        3,
-        {
-            "clock": PoissonClock(rate=0.4), "protocol": Push(own_tick="overlap"),
-            "latency": TRAVELS,
-        },
-        936,
-    ),
-}  # fmt: skip
-"""Owners, parts of the network, seed."""
-CASES["open, in turn"] = (3, CASES["open"][1], 940)
+CASES = table(__file__, "bottleneck.toml")
 
 
 def network_of(name, channel):
-    n_owners, parts, _ = CASES[name]
-    parts = {"protocol": Push()} | parts
-    return network(n_owners, 2**31 - 1, until=float(LENGTH + 2 * EDGE), channel=channel, **parts)
+    parts = {"protocol": Push()} | CASES[name]["parts"]
+    length = float(LENGTH + 2 * EDGE)
+    return network(CASES[name]["owners"], 2**31 - 1, until=length, channel=channel, **parts)
 
 
 def measure(name, *, seed=None, count=RUNS, channel=None):
@@ -69,7 +45,7 @@ def measure(name, *, seed=None, count=RUNS, channel=None):
     rate, stale = predicted(net, "throughput"), predicted(net, "mean_staleness")
     load = predicted(net, "offered_load")
     rows = []
-    usual = CASES[name][2] if seed is None else seed
+    usual = CASES[name]["seed"] if seed is None else seed
     for trace in runs(network_of(name, channel) if channel else net, usual, count):
         tick = trace.updates["tick"]
         used = trace.updates[(tick >= to_ticks(EDGE)) & (tick < to_ticks(EDGE + LENGTH))]
@@ -77,7 +53,7 @@ def measure(name, *, seed=None, count=RUNS, channel=None):
         rows.append([len(used) / LENGTH, used["staleness"].sum() / LENGTH, on_air])
     through, late, on_air = np.array(rows).T
     found = [score("updates", through, rate), score("on the link", on_air, load)]
-    if CASES[name][0] > 1:
+    if CASES[name]["owners"] > 1:
         found.append(score("staleness", late - stale * through, 0, stale * rate))
     return found
 

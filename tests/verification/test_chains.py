@@ -14,6 +14,7 @@ import pytest
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures.summary import busy_ticks
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
 from .chains import growth
 from .features import Chain, Features, simulated
@@ -31,56 +32,15 @@ pytestmark = [
 
 RUNS, AIM = 100, 0.9
 """Runs of a pair, and the part of the error allowed that they are planned for."""
-FEATURES = {
-    "unequal rates": {"rates": "unequal"},
-    "request time": {"request": 0.1},
-    "query time": {"query": 0.15},
-    "Erlang computation": {"phases": 2},
-    "acknowledgement": {"acknowledgement": 0.2},
-    "queue": {"protocol": "queue"},
-    "retry": {"protocol": "retry", "retry": 0.25},
-    "push": {"protocol": "push"},
-    "requests lost": {"loss_request": 0.2},
-    "queries lost": {"loss_query": 0.15},
-    "answers lost": {"loss": 0.2},
-    "sent again": {"loss": 0.5, "attempts": 3},
-    "computed again": {"loss": 0.3, "attempts": 2, "fresh": True},
-    "acknowledgements lost": {"loss_acknowledgement": 0.3, "attempts": 3},
-    "some ticks": {"listens": 0.6},
-    "on and off": {"on": 2.0, "off": 0.5},
-}
-EXCLUDED = [
-    {"queue", "retry", "push"},
-    {"answers lost", "sent again", "computed again"},
-    {"some ticks", "on and off"},
-    {"push", "request time"},
-    {"push", "requests lost"},
-]
+TABLE = table(__file__, "chains.toml")
+FEATURES = TABLE["features"]
+EXCLUDED = [set(names) for names in TABLE["excluded"]]
 PAIRS = [
     pair
     for pair in combinations(FEATURES, 2)
     if not any(set(pair) <= excluded for excluded in EXCLUDED)
 ]
-SHORT = {
-    "unequal rates": (
-        "request time", "query time", "Erlang computation", "retry", "answers lost",
-        "some ticks", "on and off",
-    ),
-    "request time": ("Erlang computation", "acknowledgements lost"),
-    "query time": ("Erlang computation", "acknowledgement", "push", "requests lost"),
-    "Erlang computation": (
-        "acknowledgement", "queue", "push", "requests lost", "computed again", "on and off",
-    ),
-    "acknowledgement": ("computed again",),
-    "queue": ("queries lost", "acknowledgements lost"),
-    "retry": ("requests lost", "acknowledgements lost"),
-    "push": ("answers lost",),
-    "queries lost": ("answers lost", "sent again"),
-    "sent again": ("some ticks", "on and off"),
-    "computed again": ("some ticks",),
-}  # fmt: skip
-"""Of all sets of thirty with every feature three times, the one that takes least to simulate."""
-CHOSEN = [(one, other) for one, others in SHORT.items() for other in others]
+CHOSEN = [(one, other) for one, others in TABLE["pairs"].items() for other in others]
 """The pairs of every run; the others' turn comes at night."""
 ERRORS = {"update": 0.003, "busy": 0.003}
 """Standard errors allowed; 1 % for all else."""

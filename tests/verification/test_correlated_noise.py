@@ -23,10 +23,9 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import ledger
-from asyncdp_sim.privacy.accountants.pairs import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, NoNoise
 from asyncdp_sim.scenario import Scenario
-from tests.whole_owners import WHOLE_OWNERS
+from tests.whole_owners import WHOLE_OWNERS, multiplier
 
 from .zscores import LIMIT, require, score
 
@@ -128,27 +127,18 @@ def test_noise_of_another_matrix_is_far_from_the_law():
     assert max(abs(each.z) for each in law(planted, noise.column)) > 4 * LIMIT
 
 
-def multiplier():
-    """Return the least z of K answers at (ε, δ), by a search that knows the exact curve alone."""
-    low, high = 1e-3, 1e3
-    for _ in range(200):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if delta_of(2.0, K**0.5 / middle) <= 1e-6 else (middle, high)
-    return high
-
-
 def losses(noise):
     """Compare the loss of an owner that is in rounds 1 and 5, as far as it may move, with its law.
 
     The loss is by whole matrices: dᵀ Σ⁻¹ (x − d/2), Σ the covariance of the rounds.
     """
-    column, sigma = Correlation(bands=4).column, 2 * XI * 6 * multiplier()
+    column, sigma = Correlation(bands=4).column, 2 * XI * 6 * multiplier(K)
     length = float(np.linalg.norm(column))
     moved = np.zeros(ROUNDS)
     moved[[1, 5]] = 2 * XI * 6
     inverse = np.linalg.inv(matrix(column, ROUNDS))
     weight = np.linalg.solve((sigma * length) ** 2 * inverse @ inverse.T, moved)
-    mu = K**0.5 / multiplier()
+    mu = K**0.5 / multiplier(K)
     sums = drawn(noise, ROUNDS, RUNS) + moved
     loss = (sums - moved / 2) @ weight
     return [

@@ -303,31 +303,6 @@ def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
         assert largest_of_all(records, far, np.zeros(1)) == [expected]
 
 
-def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient():
-    """∇ℓ by central differences of φ(z, y), for every model and norm."""
-    for model, norm in product([*LOSSES, "mlp"], ["l1", "l2"]):
-        records, points = of_many(7, model, norm, 12, spread=0.3)
-        points = points[10:22]
-        for row in range(12):
-            x, y = records.features[0][row], records.targets[0][row]
-
-            def value(theta, x=x, y=y, records=records):
-                if isinstance(records, PerceptronRecords):
-                    units, weights, threshold = records.net.parts(theta)
-                    z = np.tanh(units @ x) @ weights + threshold[0]
-                else:
-                    z = theta @ x
-                return float(records.loss.value(np.array([z]), np.array([y]))[0])
-
-            at, step = points[row], 1e-6
-            slope = [
-                (value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))
-            ]
-            length = np.linalg.norm(slope, ord=1 if norm == "l1" else 2)
-            found = records.lengths_at(0, np.array([row]), at[None])[0]
-            assert found == pytest.approx(length, rel=1e-5, abs=1e-6)
-
-
 def test_few_of_all_pairs_are_looked_at(monkeypatch):
     """A pass over 20,000 records for 3,000 queries looks at less than one pair in 300."""
     rng = np.random.default_rng(1)

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
+from tests.tables import table
 
 from .networks import network, runs
 from .shared import shared
@@ -32,37 +31,22 @@ MIXED = (Uniform(low=0.1, high=0.3), Gamma(mean=0.5, cv=2.0), Constant(value=1.0
 WILD = tuple(Lognormal(mean=mean, cv=2.0) for mean in (0.1, 0.5, 1.0))
 CONSTANTS = tuple(Constant(value=mean) for mean in (0.1, 0.5, 1.0))
 HUNDRED = tuple(Exponential(mean=0.5 + i / 100) for i in range(100))
-CASES = {
-    "one task, any law": (Dispatch(tasks=1, probabilities=SKEWED), MIXED, None, 1001),
-    "four of three owners": (Dispatch(tasks=4, probabilities=SKEWED), FAST_AND_SLOW, None, 1002),
-    "queries travel": (Dispatch(tasks=4), FAST_AND_SLOW, Constant(value=0.3), 1003),
-    "all at once, any law": (Dispatch(tasks=5, queue="none"), MIXED, None, 1004),
-    "all at once, in turn, any law": (
-        Dispatch(tasks=5, to="in-turn", queue="none"), MIXED, Constant(value=0.3), 1011
-    ),
-    "back to the same, any law": (Dispatch(tasks=5, to="same"), MIXED, None, 1005),
-    "forty of a hundred": (Dispatch(tasks=40), HUNDRED, None, 1006),
-    "shared, constant": (
-        Dispatch(tasks=4, probabilities=SKEWED, queue="shared"), CONSTANTS, None, 1007
-    ),
-    "shared, lognormal": (
-        Dispatch(tasks=4, probabilities=SKEWED, queue="shared"), WILD, None, 1008
-    ),
-    "shared, queries travel": (
-        Dispatch(tasks=6, queue="shared"), MIXED, Constant(value=0.3), 1009
-    ),
-    "shared, back to the same": (
-        Dispatch(tasks=7, to="same", queue="shared"), MIXED, Uniform(low=0.0, high=0.6), 1010
-    ),
-}  # fmt: skip
-"""Protocol, times of work, time of a query, seed."""
-DRAWN = [name for name, (protocol, *_) in CASES.items() if protocol.to == "drawn"]
+WORK = {
+    "fast and slow": FAST_AND_SLOW,
+    "mixed": MIXED,
+    "wild": WILD,
+    "constant": CONSTANTS,
+    "hundred": HUNDRED,
+}
+CASES = table(__file__, "dispatch.toml")
+DRAWN = [name for name, case in CASES.items() if "to" not in case["protocol"]]
 
 
 def network_of(name, protocol=None):
-    own, work, query, _ = CASES[name]
-    latency = Latency() if query is None else Latency(query=query)
-    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol or own)
+    case = CASES[name]
+    work, latency = WORK[case["work"]], {"query": case["query"]} if "query" in case else {}
+    protocol = protocol or case["protocol"]
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol)
 
 
 def settled(trace):
@@ -77,7 +61,7 @@ def gap(rows):
 
 def measure(name, *, seed=None, count=RUNS, protocol=None):
     """Return scores of the time between returns, of the staleness, and of the owners' shares."""
-    usual, net = CASES[name][-1], network_of(name)
+    usual, net = CASES[name]["seed"], network_of(name)
     rows = [settled(each) for each in runs(network_of(name, protocol), seed or usual, count)]
     found = [score("returns", [gap(each) for each in rows], 1 / predicted(net, "throughput"))]
     if name in DRAWN:
@@ -95,8 +79,8 @@ def measure(name, *, seed=None, count=RUNS, protocol=None):
 
 def stale(name):
     """Return the mean staleness of each owner's tasks by the formula."""
-    protocol, work, query, _ = CASES[name]
-    travel = 0.0 if query is None else query.mean
+    net = network_of(name)
+    protocol, work, travel = net.protocol, net.compute, net.latency.query.mean
     means, away = [law.mean for law in work], [travel] * len(work)
     if protocol.queue == "none":
         means, away = [0.0] * len(work), [law.mean + travel for law in work]
@@ -119,8 +103,8 @@ def test_tasks_circulate_as_in_the_closed_network(name):
 @pytest.mark.parametrize("name", CASES)
 def test_other_tasks_that_return_meanwhile_are_one_less_than_all(name):
     """Pathwise: Σ staleness of those used + updates seen by those still open = (m − 1) k."""
-    tasks = CASES[name][0].tasks
-    for trace in runs(network_of(name), CASES[name][-1], 3):
+    tasks = network_of(name).protocol.tasks
+    for trace in runs(network_of(name), CASES[name]["seed"], 3):
         used = trace.updates
         is_used = np.isin(trace.exchanges["message"], used["message"])
         still = trace.exchanges[~is_used]

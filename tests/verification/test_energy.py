@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.measures.energy import Energy, expected, used
-from asyncdp_sim.network import Latency
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.protocols import Dispatch, Push, Request, Rounds
 from asyncdp_sim.theory.predict.all import occupation
 from asyncdp_sim.trace.vocabulary import State
+from tests.tables import composed, table
 
 from .networks import network, runs
 from .shared import shared
@@ -29,67 +24,25 @@ pytestmark = [
 ]
 
 RUNS, UPDATES = 30, 1500
-UNLIKE = (Lognormal(mean=0.1, cv=1.0), Exponential(mean=0.3), Gamma(mean=0.6, cv=0.5))
-TRAVELS = Latency(query=Exponential(mean=0.05), answer=Uniform(low=0.0, high=0.2))
-FAR = Latency(query=Exponential(mean=0.4), answer=Uniform(low=0.0, high=0.2))
-BY_BYTES = Latency(query=Constant(value=0.05), rate_bytes=(640.0, 1280.0, 2560.0))
-SKEWED = (0.5, 0.3, 0.2)
 ENERGY = Energy(
     idle=(0.3, 0.4, 0.5), listening=2.0, computing=(5.0, 8.0, 12.0), sending=2.0,
     receiving=(1.0, 1.5, 0.8), byte_sent=1e-3, byte_received=(1e-3, 2e-3, 3e-3), seconds=60.0,
 )  # fmt: skip
-UNEQUAL = PoissonClock(rate=(0.5, 1.0, 2.0))
-CASES = {
-    "lock": (dict(clock=UNEQUAL, compute=UNLIKE, latency=TRAVELS), 2201),
-    "lock, some ticks offline": (
-        dict(availability=Bernoulli(probability=(0.5, 0.8, 1.0)), compute=UNLIKE, latency=TRAVELS),
-        2202,
-    ),
-    "lock, a channel": (dict(compute=UNLIKE, channel=Aloha(airtime=0.2)), 2203),
-    "queue": (
-        dict(
-            clock=PoissonClock(rate=0.4), compute=UNLIKE, latency=TRAVELS,
-            protocol=Request(busy="queue", own_tick="queue"),
-        ),
-        2204,
-    ),
-    "push": (dict(clock=UNEQUAL, compute=UNLIKE, latency=TRAVELS, protocol=Push()), 2205),
-    "push by bytes": (dict(compute=UNLIKE, latency=BY_BYTES, protocol=Push()), 2206),
-    "never idle": (
-        dict(clock=SaturatedClock(), compute=UNLIKE, latency=TRAVELS, protocol=Push()), 2207
-    ),
-    "rounds": (
-        dict(
-            protocol=Rounds(), compute=Exponential(mean=0.3), answers_per_update=None,
-            latency=Latency(query=Constant(value=0.1), answer=Constant(value=0.2)),
-        ),
-        2208,
-    ),
-    "one task": (
-        dict(compute=UNLIKE, latency=TRAVELS, protocol=Dispatch(tasks=1, probabilities=SKEWED)),
-        2209,
-    ),
-    "four tasks": (
-        dict(
-            compute=(Exponential(mean=0.1), Exponential(mean=0.3), Exponential(mean=0.6)),
-            protocol=Dispatch(tasks=4, probabilities=SKEWED),
-        ),
-        2210,
-    ),
-}  # fmt: skip
-"""Parts, seed."""
+TABLE = table(__file__, "energy.toml")
+CASES = TABLE["cases"]
 EDGE = 8 / UPDATES
 """What is under way at the end was heard or sent: a sum of messages may vary by this share."""
 STATES = (State.sending, State.computing, State.receiving, State.idle)
 
 
 def network_of(name, **parts):
-    return network(3, UPDATES, numbers=3, occupation=True, **(CASES[name][0] | parts))
+    own = composed(TABLE["parts"], CASES[name]["network"])
+    return network(3, UPDATES, numbers=3, occupation=True, **(own | parts))
 
 
 def measure(name, *, seed=None, count=RUNS):
     """Return scores of joules, of bytes, and of the time in each state, per update."""
-    net, usual = network_of(name), CASES[name][1]
+    net, usual = network_of(name), CASES[name]["seed"]
     known, cost = occupation(net), expected(ENERGY, net)
     every = [used(trace, ENERGY, net) for trace in runs(net, seed or usual, count)]
     found = [score("joules", [each.joules.sum() / UPDATES for each in every], cost.per_update)]
@@ -133,7 +86,7 @@ def test_shares_of_time_are_those_of_every_owner(name):
     """Each owner's mean power, not the sum alone; 0.1 % is for the start."""
     net = network_of(name)
     exact = expected(ENERGY, net).watts
-    every = [used(trace, ENERGY, net) for trace in runs(net, CASES[name][1] + 100, 20)]
+    every = [used(trace, ENERGY, net) for trace in runs(net, CASES[name]["seed"] + 100, 20)]
     watts = np.array([each.joules / each.times.sum(axis=1) / ENERGY.seconds for each in every])
     error = watts.std(axis=0, ddof=1) / np.sqrt(len(watts))
     assert (abs(watts.mean(axis=0) - exact) <= 4 * error + 1e-3 * exact).all()

@@ -18,6 +18,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes
+from tests.tables import table
 
 from .shared import shared
 
@@ -40,30 +41,8 @@ def scenario(**parts):
     return parse(Scenario, fields | parts)
 
 
-EXACT = {
-    "laplace": {},
-    "in rounds": {
-        "protocol": {"kind": "rounds"},
-        "algorithm": {"kind": "collab-2", "step": 0.1},
-        "privacy": {"mechanism": "discrete-laplace", "epsilon": [2.0, 5.0, 3.0]},
-    },
-    "uneven budgets": {"privacy": {"epsilon": [5.0, 20.0, 10.0]}},
-    "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5, "epsilon": 3.0}},
-    "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
-    "scalar noise": {"privacy": {"noise": "scalar-as-published"}},
-    "text's step": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "central_step": "text"}},
-    "random starts": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "initial": "uniform"}},
-    "unequal clocks": {"clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]}},
-    "unequal clocks, repaired": {
-        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]},
-        "algorithm": {"kind": "async-gossip", "rho": 120.0, "selection": "inverse-rate"},
-    },
-    "a lock that refuses": {"compute": {"kind": "exponential", "mean": 0.3}},
-    "losses": {"channel": {"kind": "ideal", "loss": [0.3, 0.0, 0.1], "loss_query": 0.1}},
-    "a budget that ends": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 21}}},
-}
-
-
+TABLE = table(__file__, "exact_moments.toml")
+EXACT = TABLE["exact"]
 AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "unequal clocks")
 """Further cases of what other cases have by default, and mechanisms, whose own suite runs them."""
 
@@ -111,26 +90,7 @@ def test_a_grid_has_no_value_where_moments_do_not_apply():
     assert len(point.doubts) > 0
 
 
-GIVEN = {
-    "requests wait in a queue": {
-        "protocol": {"kind": "request", "busy": "queue"},
-        "compute": {"kind": "constant", "value": 0.2},
-    },
-    "messages are lost in bursts": {
-        "channel": {"kind": "ideal", "loss": {"to_bad": 0.1, "to_good": 0.2}},
-        "privacy": {"budget": {"kind": "per-owner-cap", "answers": 25}},
-    },
-    "the run may end at run.until": {
-        "run": {"updates": 60, "until": 12.0, "replicates": R, "record_every": 60}
-    },
-    "availability is on-off": {
-        "availability": {
-            "kind": "on-off",
-            "on": {"kind": "exponential", "mean": 5.0},
-            "off": {"kind": "exponential", "mean": 5.0},
-        }
-    },
-}
+GIVEN = TABLE["given"]
 """By the doubt."""
 
 

@@ -16,15 +16,13 @@ from asyncdp_sim.learning.algorithms.gossip import GossipGraphState, GossipGraph
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, Ring, StarGraph
-from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace.vocabulary import UPDATES
+from tests.tables import table
 from tests.theory.gossip_spectrum import disagreement
 
 from .networks import network, own_seed, runs
@@ -236,31 +234,12 @@ def test_models_have_the_exact_mean(name):
 
 
 LENGTH, SETTLED = 60.0, 5.0
-MEETING = {
-    "ring, constant": (Ring(), {"compute": Constant(value=0.4)}),
-    "complete, exponential": (Complete(), {"compute": Exponential(mean=0.2)}),
-    "near, unequal": (
-        NEAR,
-        {"compute": [Exponential(mean=0.1 * i) for i in range(1, N + 1)]},
-    ),
-    "ring, thinned": (
-        Ring(),
-        {"compute": Constant(value=0.5), "availability": Bernoulli(probability=0.7)},
-    ),
-    "ring, losses": (Ring(), {"compute": Constant(value=0.4), "channel": Ideal(loss=0.5)}),
-    "near, losses of their own": (
-        NEAR,
-        {
-            "compute": [Exponential(mean=0.1 * i) for i in range(1, N + 1)],
-            "channel": Ideal(loss=(0.1, 0.7, 0.3, 0.5, 0.0, 0.9)),
-        },
-    ),
-}
+MEETING = table(__file__, "meetings.toml")
 
 
 def met(name, seed, count=60, kind=Gossip):
     """Return scores of throughput and staleness once the start is forgotten."""
-    graph, parts = MEETING[name]
+    graph, parts = AVERAGING[MEETING[name]["graph"]], MEETING[name]["parts"]
     protocol = {"protocol": Gossip(graph=graph, clock=PoissonClock(rate=1.0))}
     net = network(N, 10**6, answers_per_update=None, until=LENGTH, **parts, **protocol)
     exact = {each.quantity: each.value for each in predict(net)}

@@ -25,6 +25,7 @@ from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minor
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from tests.tables import table
 from tests.together import together
 from tests.verification.last_model_pair import least, pull_of, pulled
 
@@ -239,25 +240,9 @@ def test_a_run_without_a_round_tells_nothing():
 
 
 @together
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        (("algorithm={kind='collab-2', step=0.2}",), "a last model that is no average"),
-        (("protocol.kind=request", "algorithm={kind='fedasync', step=0.1, mixing=0.5}"),
-         "given 'model' with algorithm fedasync; .* only of rounds whose answers are averaged"),
-        (("privacy.mechanism=laplace",), "given 'model' with laplace; .* only of Gaussian noise"),
-        (("privacy.epsilon=inf",), "finite ε"),
-        (("privacy.sampling=0.5", "privacy.accountant=pld"), "answers over all records"),
-        (("privacy.overlap=2",), "records that one owner has"),
-        (("privacy.sensitivity={kind='declared', bound=1.0}",), "bounds that are enforced"),
-        (("privacy.sensitivity={kind='clip', bound=1.0}",), "rows of bounded length"),
-        (("model.kind=svm", "data.kind=fraud", "owners.records=30", "data.public_records=40"),
-         "a convex smooth loss"),
-        (("run.learning=live", "run.target=0.1"), "timing that reveals nothing about records"),
-    ],
-)  # fmt: skip
-def test_what_is_not_proven_is_refused_by_name(settings: tuple[str, ...], why: str) -> None:
-    with pytest.raises(SpecError, match=why):
+@pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["last_model"])
+def test_what_is_not_proven_is_refused_by_name(said: str, settings: list[str]) -> None:
+    with pytest.raises(SpecError, match=said):
         scene(*settings)
 
 

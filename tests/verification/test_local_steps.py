@@ -35,6 +35,7 @@ from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
 
 from .networks import is_its_replay_within_a_budget_of_one, network
@@ -338,26 +339,9 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
     assert gaussian.zcdp(np.array([2, 1])) == pytest.approx(rho * [6, 3], rel=1e-12)
 
 
-SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds")
-
-
 @together
 @COSTS
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (('privacy.sensitivity.kind="declared"',), "no step checks a declared bound"),
-        (("privacy.budget={kind='until-spent', per_answer=0.1}",), "a price is of one gradient"),
-        (("compute={kind='uniform', low=0.1, high=0.2}",), "constant, exponential or gamma"),
-        (("compute={kind='constant', value=5e8}",), "at most 1e9"),
-        (("algorithm.local_steps=0",), "allowed is"),
-        (("algorithm.local_steps=20000",), "allowed is"),
-        (("privacy.observer={kind='model'}", *GAUSSIAN), "answers of one gradient each"),
-        (("privacy.observer={kind='aggregate'}", *GAUSSIAN), "answers of one gradient each"),
-        ((*SERVER, "algorithm.local_steps=2"), "this field is required with local steps"),
-        ((*SERVER, "algorithm.local_step=0.1"), "allowed only with local steps"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["local_steps"])
 def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
         load(SCENE, settings)

@@ -17,6 +17,7 @@ from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, Trace
+from tests.tables import composed, table
 
 pytestmark = pytest.mark.no_evidence
 
@@ -25,9 +26,9 @@ Fact = Callable[[list[Trace]], bool]
 T, R = 60, 5
 
 
-def network(changes: Fields) -> Network:
+def network(case: list[Any]) -> Network:
     fields: Fields = {"answers_allowed": [T] * 3, "updates": T, "clock": {"kind": "poisson"}}
-    return parse(Network, fields | changes)
+    return parse(Network, fields | composed(TABLE["parts"], case))
 
 
 def traces(found: Network) -> list[Trace]:
@@ -42,10 +43,9 @@ def reasons(found: Network) -> set[str]:
     )
 
 
-def happens(*kinds: str) -> Fact:
-    """Whether there are events of any of these kinds."""
-    wanted = [EventKind[kind] for kind in kinds]
-    return lambda found: any(np.isin(trace.events["kind"], wanted).any() for trace in found)
+def happens(kind: str) -> Fact:
+    """Whether there are events of a kind."""
+    return lambda found: any((trace.events["kind"] == EventKind[kind]).any() for trace in found)
 
 
 def regular(found: list[Trace]) -> bool:
@@ -105,126 +105,24 @@ def timeless(found: list[Trace]) -> bool:
     return all(trace.update_ticks[-1] == 0 for trace in found)
 
 
-SLOW: Fields = {"compute": {"kind": "exponential", "mean": 0.4}}
-STEADY: Fields = {"compute": {"kind": "constant", "value": 0.4}}
-PUSH: Fields = {"protocol": {"kind": "push"}}
-QUEUE: Fields = {"protocol": {"kind": "request", "busy": "queue"}}
-EVERY: Fields = {"protocol": {"kind": "request", "busy": "queue", "own_tick": "queue"}}
-ROUNDS: Fields = {"protocol": {"kind": "rounds"}, "answers_per_update": None}
-RETRY: Fields = {
-    "protocol": {"kind": "request", "busy": "retry", "retry": {"kind": "constant", "value": 0.1}}
-}
-OFF: Fields = {
-    "kind": "on-off",
-    "on": {"kind": "exponential", "mean": 2.0},
-    "off": {"kind": "exponential", "mean": 2.0},
-}
-
-
-def channel(**fields: Any) -> Fields:
-    return {"channel": {"kind": "ideal"} | fields}
-
-
-def within(time: float, **fields: Any) -> Fields:
-    return {"protocol": {"kind": "request", "timeout": time} | fields}
-
-
-def until_late(time: float) -> Fields:
-    return ROUNDS | {"protocol": {"kind": "rounds", "deadline": time}}
-
-
-LOSSY = channel(loss=0.3)
-RETRIES = channel(loss=0.3, loss_acknowledgement=0.3, retransmissions=1)
-ROWS: dict[str, tuple[Fields, Fact, tuple[Fields, ...]]] = {
-    "clocks are gamma, not Poisson": (
-        {"clock": {"kind": "gamma", "rate": 1.0, "cv": 0.1}, "answers_allowed": [T]} | PUSH,
-        regular,
-        ({"answers_allowed": [T]} | PUSH,),
-    ),
-    "availability is on-off, which is not drawn for each tick alone": (
-        {"availability": OFF},
-        happens("went_offline"),
-        ({"availability": {"kind": "bernoulli", "probability": 0.5}},),
-    ),
-    "messages are lost": (PUSH | channel(loss=0.3), happens("answer_lost"), (PUSH,)),
-    "messages are lost in bursts": (
-        channel(loss={"to_bad": 0.3, "to_good": 0.3}),
-        happens("answer_lost"),
-        ({},),
-    ),
-    "the learner gives up after a timeout": (
-        within(0.3) | SLOW,
-        happens("timeout"),
-        (within(0.5) | STEADY, SLOW),
-    ),
-    "owners vanish": (
-        PUSH
-        | {"protocol": {"kind": "push", "offline": "vanish"}, "availability": OFF}
-        | SLOW
-        | LOSSY,
-        unanswered,
-        (PUSH | {"availability": OFF} | SLOW | LOSSY,),
-    ),
-    "answers that arrived are sent again where acknowledgements are lost": (
-        RETRIES,
-        happens("answer_resent"),
-        (channel(loss_acknowledgement=0.3), {}),
-    ),
-    "requests take time": (
-        {"latency": {"request": {"kind": "constant", "value": 0.2}}},
-        delayed,
-        ({},),
-    ),
-    "requests wait in a queue": (QUEUE | SLOW, happens("request_queued"), (QUEUE, SLOW)),
-    "refused requests are sent again": (RETRY | SLOW, happens("retry"), (RETRY, SLOW)),
-    "requests that are lost are sent again": (
-        RETRY | channel(loss_request=0.3),
-        happens("retry"),
-        (RETRY,),
-    ),
-    "an update takes 2 answers": ({"answers_per_update": 2}, several, ({},)),
-    "a budget of 21 answers may be spent before the run ends": (
-        {"answers_allowed": [21, T, T]},
-        silenced,
-        ({"answers_allowed": [59, T, T]}, {}),
-    ),
-    "owners share a channel": (
-        PUSH | {"channel": {"kind": "aloha", "airtime": 0.2, "loss": 0.3}},
-        happens("answer_collided"),
-        (PUSH | LOSSY,),
-    ),
-    "jobs take time": (PUSH | SLOW, happens("clock_dropped"), (PUSH,)),
-    "owners answer the same query": (
-        {"protocol": {"kind": "broadcast", "interval": 2.0}},
-        together,
-        (PUSH, {}),
-    ),
-    "the queue grows without bound": (
-        EVERY | {"compute": {"kind": "constant", "value": 1.0}, "until": 30.0},
-        piling_up,
-        (EVERY | {"compute": {"kind": "constant", "value": 0.1}, "until": 30.0},),
-    ),
-    "waiting owners do not ask again (own_tick)": (
-        QUEUE | SLOW,
-        happens("clock_dropped"),
-        (EVERY | SLOW,),
-    ),
-    "rounds may end at the deadline": (
-        until_late(0.5) | SLOW,
-        lacking,
-        (until_late(0.5) | STEADY, ROUNDS | SLOW),
-    ),
-    "rounds take no time": (ROUNDS, timeless, (ROUNDS | SLOW,)),
-}
+FACTS: dict[str, Fact] = {
+    fact.__name__: fact
+    for fact in (
+        regular, delayed, several, together, silenced, piling_up, unanswered, lacking, timeless
+    )
+}  # fmt: skip
+TABLE = table(__file__, "reasons.toml")
+ROWS = TABLE["rows"]
 
 
 @pytest.mark.parametrize("said", ROWS)
 def test_what_is_said_is_true(said):
-    case, fact, others = ROWS[said]
-    chosen = network(case)
+    row = ROWS[said]
+    fact = happens(row["event"]) if "event" in row else FACTS[row["fact"]]
+    chosen = network(row["case"])
     assert any(reason.startswith(said) for reason in reasons(chosen)), reasons(chosen)
     assert fact(traces(chosen))
-    for other in others:
+    for other in row["near"]:
         near = network(other)
         assert not any(reason.startswith(said) for reason in reasons(near)), other
         assert not fact(traces(near)), other

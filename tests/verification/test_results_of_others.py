@@ -22,8 +22,8 @@ from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
 from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
-from scenarios.beyond.problem import ends, late_psi, objective, scenario
 from scenarios.papers.claims import result
+from scenarios.papers.problem import ends, late_psi, objective, scenario
 
 from .shared import shared
 from .zscores import Score, require, score, seen, two_stages

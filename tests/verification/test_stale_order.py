@@ -7,7 +7,6 @@ fast as each other. Staleness is then geometric, so that w_i = π_i E[w(s) | i] 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
@@ -22,6 +21,7 @@ from asyncdp_sim.theory.formulas.exchanges import always_busy
 from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 from scenarios.beyond.stale_order import central_map, stale_course
+from tests.tables import table
 
 from .zscores import require, score, seen
 
@@ -29,26 +29,7 @@ GIVEN_ORDER = pytest.mark.oracle("E ψ of one model with stale answers, for a gi
 LIMITS = pytest.mark.oracle("limit of learning with steps that decrease with staleness")
 
 FAST, SLOW = Exponential(mean=0.25), Exponential(mean=0.75)
-PUBLIC = {
-    "schema": 1,
-    "id": "stale",
-    "run": {"seed": 3, "replicates": 1200, "updates": 40, "record_every": 20},
-    "owners": {"count": 3, "records": [300, 200, 100]},
-    "data": {"kind": "gaussian", "features": 3, "heterogeneity": 1.0, "condition": 4.0},
-    "model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 50.0},
-    "compute": [{"kind": "exponential", "mean": each} for each in (0.1, 0.5, 1.0)],
-    "protocol": {"kind": "dispatch", "tasks": 4, "probabilities": [0.5, 0.3, 0.2]},
-    "algorithm": {
-        "kind": "fedbuff", "step": 0.4, "server_step": 0.5, "buffer": 1, "exponent": 0.5,
-        "selection": "inverse-rate", "initial": "uniform",
-    },
-    "privacy": {
-        "epsilon": 150.0,
-        "mechanism": "laplace",
-        "sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 2.0, "rows": "l2"},
-        "budget": {"kind": "as-asked"},
-    },
-}  # fmt: skip
+PUBLIC = table(__file__, "stale_order.toml")
 
 
 def differences(scene, bend=lambda late: late, louder=1.0):
@@ -139,19 +120,6 @@ def test_backwards_is_as_good_as_all_models_at_once(initial):
             second = np.outer(mean[here], mean[here]) + cov[here, here]
             excess.append(float(np.sum(second * process.hessian)))
         assert found.excess(variance)[row] == pytest.approx(np.array(excess)[ks], rel=1e-12)
-
-
-@GIVEN_ORDER
-@pytest.mark.parametrize("wrong", [{"owners": [[3]]}, {"staleness": [[1]]}, {"ks": [2]},
-                                   {"initial": "twos"}])  # fmt: skip
-def test_what_is_no_order_is_refused(wrong):
-    process = central_map(random_problem(np.random.default_rng(1), 3, 2), 0.1)
-    given = {"owners": [[0]], "staleness": [[0]], "ks": [1], **wrong}
-    arrays = {
-        name: value if name == "initial" else np.array(value) for name, value in given.items()
-    }
-    with pytest.raises(SpecError):
-        stale_course(process, **arrays)
 
 
 @GIVEN_ORDER

@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.accountants.own import amplified, bare
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, mu_of, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
+from tests.tables import table
 
 from .networks import is_its_replay_within_a_budget_of_one
 
@@ -184,19 +185,7 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings)
     is_its_replay_within_a_budget_of_one(SCENE, chosen)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (("privacy.mechanism=discrete-laplace",), "laplace, or gaussian with an accountant"),
-        (("privacy.mechanism=gaussian", "privacy.delta=1e-5"), "has no exact curve"),
-        (('privacy.sensitivity.kind="declared"',), "a declared bound is not watched"),
-        (("privacy.noise=scalar-as-published",), "one draw on all coordinates has no ε"),
-        (("privacy.overlap=2",), "shared records are not accounted"),
-        (("privacy.learner={owner=1}",), "copies are not accounted"),
-        (("run.target=0.1", "run.learning=live"), "counts or scales may depend on records"),
-        (("privacy.sensitivity.norm=l2-as-published",), "in which an answer costs its ε"),
-    ],
-)
+@pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["samples"])
 def test_what_there_is_no_proof_of_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
         load(SCENE, ("privacy.sampling=0.4", *settings))

@@ -19,19 +19,19 @@ from asyncdp_sim.learning.answers import (
     ClipBounds,
     WholeAnswers,
 )
-from asyncdp_sim.privacy.accountants.pairs import delta_of
 from asyncdp_sim.privacy.mechanisms import GaussianMechanism, GaussianNoise, RecordSensitivity
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
-from tests.whole_owners import WHOLE_OWNERS
+from tests.tables import composed, table
+from tests.whole_owners import EPSILON, WHOLE_OWNERS, multiplier
 
 from .zscores import Score, require, score
 
 pytestmark = pytest.mark.oracle("law of an owner's clipped answers, and their ε")
 
-K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
+K, XI, RUNS = 8, 0.5, 4000
 RECORDS = np.array([10, 20, 40])
 OWNER = 2
 """The one with the most records, which moves sums most."""
@@ -75,21 +75,12 @@ def seen(of: Scenario, reply: AnswerModel, side: str) -> np.ndarray:
     return np.stack(updates, axis=1)
 
 
-def multiplier() -> float:
-    """Return the least z of K answers at (ε, δ), by a search that knows the exact curve alone."""
-    low, high = 1e-3, 1e3
-    for _ in range(200):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if delta_of(EPSILON, K**0.5 / middle) <= DELTA else (middle, high)
-    return high
-
-
 def losses(of: Scenario, replies: list[AnswerModel]) -> list[Score]:
     """Compare the loss of all that is seen, under each population, with its exact law."""
     moved = XI * (1 if of.privacy.adjacency == "added-or-removed" else 2)
     if of.privacy.listener.sees_sums:
         moved *= max(RECORDS)
-    scale, mu = moved * multiplier(), K**0.5 / multiplier()
+    scale, mu = moved * multiplier(K), K**0.5 / multiplier(K)
     sides = [seen(of, reply, str(side)) for side, reply in enumerate(replies)]
     exact = middle(of, replies)
     scores = []
@@ -134,7 +125,7 @@ def test_losses_of_neighbouring_populations_have_their_exact_law(observer, adjac
 def test_what_is_charged_is_the_exact_curve_at_delta(observer, adjacency):
     accountant = scenario(observer, adjacency).accountant
     assert accountant.spent(np.full(3, K)) == pytest.approx(EPSILON, rel=1e-6)
-    assert accountant.multiplier == pytest.approx(multiplier(), rel=1e-6)
+    assert accountant.multiplier == pytest.approx(multiplier(K), rel=1e-6)
 
 
 TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5, 8]}}
@@ -157,36 +148,18 @@ def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(observer,
     assert all("detects one owner at" in check.beside() for check in found.checks)
 
 
-LOCAL = {"kind": "parameter-server", "step": 1.0, "local_steps": 3, "local_step": 0.1}
-ASKED = {"protocol": {"kind": "request"}, "run": {"seed": 4, "updates": 6}}
-ADAPTIVE = {"kind": "adaptive-clip", "start": XI, "share": 0.3}
-OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "Laplace noise": ("transcript", {}, {"mechanism": "laplace", "delta": None}),
-    "local steps": ("transcript", {"algorithm": LOCAL}, {}),
-    "local steps, a trusted learner": ("model", {"algorithm": LOCAL}, {}),
-    "gossip": ("transcript", ASKED | {"algorithm": {"kind": "async-gossip", "rho": 1.0}}, {}),
-    "steps of their own": (
-        "transcript",
-        ASKED | {"algorithm": {"kind": "fedasync", "step": 0.1, "mixing": 0.5, "local_steps": 2}},
-        {},
-    ),
-    "prices": ("transcript", {}, {"budget": {"kind": "until-spent", "per_answer": 1.0}}),
-    "adaptive clipping": ("model", {}, {"sensitivity": ADAPTIVE}),
-    "adaptive clipping, an owner removed": (
-        "model", {}, {"sensitivity": ADAPTIVE, "adjacency": "added-or-removed"}
-    ),
-    "adaptive clipping, mostly counts": ("model", {}, {"sensitivity": ADAPTIVE | {"share": 0.9}}),
-    "adaptive clipping, local steps": (
-        "model", {"algorithm": LOCAL}, {"sensitivity": ADAPTIVE | {"quantile": 0.8}}
-    ),
-}  # fmt: skip
+TABLE = table(__file__, "whole_owner.toml")
+PARTS, OTHERS = TABLE["parts"], TABLE["others"]
+ADAPTIVE = OTHERS["adaptive clipping"]["privacy"]["sensitivity"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("setting", OTHERS)
 def test_an_audit_refutes_no_other_sound_setting(setting):
-    observer, parts, privacy = OTHERS[setting]
-    assert not attacked(observer, parts=parts, **privacy).exceeded
+    case = OTHERS[setting]
+    parts = composed(PARTS, case.get("parts", []))
+    privacy = composed(PARTS, [case.get("privacy", {})])
+    assert not attacked(case["observer"], parts=parts, **privacy).exceeded
 
 
 def _half(self: GaussianMechanism, influence: RecordSensitivity, *given: Any) -> GaussianNoise:

@@ -8,8 +8,7 @@ once. Owners 2 and 16 are neighbours of owner 1 on every graph.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,13 +29,14 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, meetings
-from asyncdp_sim.results import Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.trace import Trace
 from scenarios.papers.claims import OURS, Claim, Printed, Range
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.problem import once, scenario
 
 GRAPHS = ("ring", "grid", "complete")
 COLLUDING = (1, 15)
@@ -68,17 +68,17 @@ class Gossip:
         return np.ones(self.scenario.owners.count)
 
 
-@lru_cache(maxsize=8)
-def _gossip(directory: Path, _: str) -> Gossip:
-    scenario = load(directory / "scenario.toml")[0]
-    streams = Streams(scenario.run.seed)
-    return Gossip(scenario, simulate(scenario.network, streams.within("replicate", 1)))
+@once(8)
+def _gossip(result: Result) -> Gossip:
+    said = scenario(result)
+    streams = Streams(said.run.seed)
+    return Gossip(said, simulate(said.network, streams.within("replicate", 1)))
 
 
 def gossip(sweep: Sweep, graph: str) -> Gossip:
     """Return what is simulated of a graph; observers change no network."""
     first = next(cell.result for cell in sweep.cells if cell.values[VARIANT] == graph)
-    return _gossip(first.directory, str(first.manifest["digest"]))
+    return _gossip(first)
 
 
 def known(pool: str) -> tuple[int, ...]:

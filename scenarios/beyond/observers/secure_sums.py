@@ -8,7 +8,7 @@ difference of owners' mean gains.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from math import exp, inf, log, log2, sqrt
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from scenarios.beyond.problem import SURE, scenario
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import SURE, once, scenario
 
 PRESENT = "availability.probability"
 SINGLE = "every answer is received"
@@ -119,18 +119,14 @@ def in_theory(sweep: Sweep, name: str, absent: float) -> float:
     return opens(scenario(cell(sweep, name, absent)))
 
 
-@lru_cache(maxsize=16)
-def _again(directory: Path, _: str, deadline: float | None) -> tuple[Scenario, list[Trace]]:
+@once(16)
+def again(result: Result, deadline: float | None = None) -> tuple[Scenario, list[Trace]]:
+    """Return a result's scenario, perhaps with a deadline, and its networks, simulated again."""
     settings = () if deadline is None else (f"protocol.deadline={deadline}",)
-    found = load(directory / "scenario.toml", settings)[0].base()
+    found = load(result.directory / "scenario.toml", settings)[0].base()
     streams, network = Streams(found.run.seed), found.network
     scopes = [streams.within("replicate", r) for r in range(1, WATCHED + 1)]
     return found, [simulate(network, scope, events=True) for scope in scopes]
-
-
-def again(result: Result, deadline: float | None = None) -> tuple[Scenario, list[Trace]]:
-    """Return a result's scenario, perhaps with a deadline, and its networks, simulated again."""
-    return _again(result.directory, str(result.manifest["digest"]), deadline)
 
 
 def _rounds(result: Result) -> tuple[int, int]:
@@ -244,16 +240,12 @@ def unmasked(sweep: Sweep, name: str, absent: float) -> float:
     return float(gaussian_epsilons(np.array([wider]), accountant.delta)[0])
 
 
-@lru_cache(maxsize=16)
-def _judged(directory: Path, _: str) -> Gains:
-    gains = run(load(directory / "scenario.toml")[0], gains=Judging()).gains
-    assert gains is not None
-    return gains
-
-
+@once(16)
 def gains(result: Result) -> Gains:
     """Return what owners gain in a cell, as a run of it judges."""
-    return _judged(result.directory, str(result.manifest["digest"]))
+    judged = run(scenario(result), gains=Judging()).gains
+    assert judged is not None
+    return judged
 
 
 def gain_above_single(sweep: Sweep, name: str, absent: float) -> Estimate:

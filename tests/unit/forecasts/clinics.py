@@ -6,28 +6,13 @@ import numpy as np
 import pandas as pd
 
 from asyncdp_sim.scenario import Scenario, load
+from tests import scenes
 
 COLUMNS = list("abcde")
-SCENARIO = """
-id = "clinics"
-run = {{ seed = 2, updates = 40, replicates = 3 }}
-owners = {{ count = {owners} }}
-protocol = {{ kind = "rounds" }}
-algorithm = {{ kind = "parameter-server", step = 0.3 }}
-privacy = {{ epsilon = {epsilon}, sensitivity = {{ kind = "clip", bound = 10.0 }} }}
-model = {{ regularisation = 0.001, kind = "ridge" }}
-[data]
-kind = "table"
-path = "{path}"
-public_path = "public.csv"
-public_records = {public}
-target = "stay"
-owner_column = "clinic"
-unit = "days"
-preprocessing = "pca"
-features = 5
-{more}
-"""
+TABLE = {
+    "kind": "table", "public_path": "public.csv", "target": "stay", "owner_column": "clinic",
+    "unit": "days", "preprocessing": "pca", "features": 5,
+}  # fmt: skip
 
 
 def clinics(
@@ -60,13 +45,20 @@ def clinics(
     stays(public // owners).sample(frac=1, random_state=1).to_csv(
         folder / "public.csv", index=False
     )
-    written = {"owners": owners, "public": public, "epsilon": epsilon}
-    sizes = "\n".join(f"C{number} = {rows}" for number in range(1, owners + 1))
-    mine = f'own_path = "mine.csv"\n[data.sizes]\n{sizes}'
-    texts = {
-        "clinics.toml": SCENARIO.format(path="all.csv", more="", **written),
-        "mine.toml": SCENARIO.format(path="nowhere.csv", more=mine, **written),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    sizes = {f"C{number}": rows for number in range(1, owners + 1)}
+    for name, more in (
+        ("clinics", {"path": "all.csv"}),
+        ("mine", {"path": "nowhere.csv", "own_path": "mine.csv", "sizes": sizes}),
+    ):
+        said = scenes.text(
+            id="clinics",
+            run={"seed": 2, "updates": 40, "replicates": 3},
+            owners={"count": owners, "records": None},
+            protocol={"kind": "rounds"},
+            algorithm={"kind": "parameter-server", "step": 0.3},
+            privacy={"epsilon": epsilon, "sensitivity": {"kind": "clip", "bound": 10.0}},
+            model={"regularisation": 0.001},
+            data=TABLE | {"public_records": public} | more,
+        )
+        (folder / f"{name}.toml").write_text(said, encoding="utf-8")
     return load(folder / "clinics.toml")[0]

@@ -9,6 +9,7 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.forecasts.banks import banks
 
 SHY = banks((3000, 3000, 100), (50.0, 50.0, 0.05))
@@ -46,23 +47,15 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     assert "better    none by another ρ or T: no better choice was found" in own.lines()
 
 
-NOT_WORTH_IT = {
-    "small budgets": banks((400, 400), (1.0, 1.0)),
-    "one owner": banks((400,), (10.0,)),
-    "clipped": banks(epsilon=(0.3, 0.3, 0.3))
-    | {"privacy": {"epsilon": 0.3, "sensitivity": {"kind": "clip", "bound": 5.0}}},
-    "in rounds": banks((400, 300), (0.1, 0.1))
-    | {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 1.0}},
-    "rows held out": banks((400, 300), (0.1, 0.1))
-    | {"data": {"kind": "gaussian", "features": 3, "held_out": 0.2}},
-    "a large bank and a small one": banks((30_000, 40), (0.01, 0.01)),
-}
+NOT_WORTH_IT = table(__file__, "scenes.toml")["not_worth_it"]
 
 
 @one_in(3, "case", NOT_WORTH_IT)
 def test_nobody_is_invited_where_every_owner_does_worse(case):
     """A bank alone needs no collaboration: it has its own model, without noise."""
-    scenario = Scenario.model_validate(NOT_WORTH_IT[case])
+    scenario = Scenario.model_validate(
+        banks(**NOT_WORTH_IT[case]["banks"]) | NOT_WORTH_IT[case].get("parts", {})
+    )
     found = invite(scenario, replicates=4)
     assert found.scenario is None
     told = found.lines()

@@ -17,6 +17,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.formulas.market import Demand, cheapest
 from asyncdp_sim.theory.prediction import Unknown
+from tests.tables import table
 from tests.together import together
 from tests.unit.forecasts.banks import banks
 
@@ -144,20 +145,7 @@ def test_where_the_projection_acts_noise_has_no_price():
         buy(Scenario.model_validate(raw), [1.0, 1.0, 1.0], 50.0)
 
 
-PRICELESS = {
-    "gradients are clipped": {
-        "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 5.0}}
-    },
-    "the loss of model logistic is not quadratic": {
-        "model": {"kind": "logistic", "regularisation": 0.1}
-    },
-    "it is not Laplace noise": {
-        "privacy": {
-            "epsilon": 1.0, "sensitivity": {"kind": "declared", "bound": 5.0},
-            "mechanism": "gaussian", "delta": 1e-6,
-        }
-    },
-}  # fmt: skip
+PRICELESS = table(__file__, "scenes.toml")["priceless"]
 
 
 @pytest.mark.parametrize("reason", PRICELESS)

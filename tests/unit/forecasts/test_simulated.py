@@ -13,6 +13,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import as_json
 from tests import scenes
 from tests.one_in import one_in
+from tests.tables import table
 
 CURVE = np.array(
     [(1, 8.0), (1, 4.0), (1, 2.0), (2, 6.0), (2, 3.0)],
@@ -29,16 +30,7 @@ def test_a_run_that_has_ended_stays_where_it_ended():
     assert final_psi(lost).tolist() == [np.inf, 3.0]
 
 
-DIVERGING: dict[str, dict[str, Any]] = {
-    "a gossip": {"algorithm": {"kind": "async-gossip", "rho": 1e300}, "updates": 60},
-    "a server": {"algorithm": {"kind": "fedasync", "step": 1e200, "mixing": 1.0}},
-    "without clipping": {"algorithm": {"kind": "async-gossip", "rho": 1e20}, "bound": "declared"},
-    "rounds": {
-        "algorithm": {"kind": "collab-2", "step": 1e200},
-        "protocol": {"kind": "rounds"},
-        "bound": "declared",
-    },
-}
+DIVERGING = table(__file__, "scenes.toml")["diverging"]
 
 
 @one_in(2, "parts", DIVERGING.values(), ids=DIVERGING)

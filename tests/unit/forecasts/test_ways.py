@@ -149,26 +149,29 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
         assert np.allclose(found(part).scores[:, 0, 0], of_fold.sum(axis=1))
 
 
+GAINS = "the average owner gains by joining at ε ="
+
+
 @pytest.mark.parametrize(
-    ("options", "away", "sentence"),
+    ("options", "away", "sentences"),
     [
+        ({}, 0.0, {"Decision": f"if owners are alike, {GAINS}", "Single owners": ALONE}),
+        ({}, 1.5, {"Decision": DIFFER}),
         (
-            {},
-            0.0,
-            "Decision         if owners are alike, the average owner gains by joining at ε =",
+            {"whose": "C1"}, 0.0,
+            {"Sharing": SHARE, "Single owners": "gains in 48 of 48 simulated runs"},
         ),
-        ({}, 0.0, f"Single owners    {ALONE}"),
-        ({}, 1.5, f"Decision         {DIFFER}"),
-        ({"whose": "C1"}, 0.0, f"Sharing          {SHARE}"),
-        ({"whose": "C1"}, 0.0, "Single owners    gains in 48 of 48 simulated runs"),
-        ({"private": True}, 0.0, "Sharing          uses private data, not for release"),
-        ({"private": True}, 0.0, "Decision         the average owner gains by joining at ε ="),
+        (
+            {"private": True}, 0.0,
+            {"Sharing": "uses private data, not for release", "Decision": GAINS},
+        ),
     ],
-)
-def test_the_first_screen_is_sentences(tmp_path, options, away, sentence):
+)  # fmt: skip
+def test_the_first_screen_is_sentences(tmp_path, options, away, sentences):
     result = forecast(clinics(tmp_path, away=away), judged=LINEAR, **options)
     texts = first_screen(result)
-    assert any(text.startswith(sentence) for text in texts), texts
+    for row, said in sentences.items():
+        assert any(text.startswith(f"{row:<16} {said}") for text in texts), texts
     alone = "public" if "whose" not in options and "private" not in options else None
     assert any("undecided" in text and "gain," in text for text in texts) == ("private" in options)
     content = json.loads(as_json(result))

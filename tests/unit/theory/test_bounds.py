@@ -1,6 +1,5 @@
 """The papers' bounds, equation by equation, and synchronous descent."""
 
-from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
@@ -9,19 +8,14 @@ import pytest
 from analysis.exact import bounds
 from analysis.exact.bounds import (
     GeometricBound,
-    Slopes,
     along,
     answer_noise,
     collab_transient,
     excess_bound,
-    quadratic_slopes,
-    sharpened,
     step_sizes,
     with_transient,
 )
-from analysis.exact.gossip_map import gossip_map
 from analysis.exact.synchronous import moments
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
@@ -132,64 +126,6 @@ class TestWithTransient:
         assert with_transient(steps, np.zeros(2), **given, spread=1e-9) == alike
         apart = with_transient(steps, np.zeros(2), **given, spread=1e6)
         assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
-
-
-def quadratic():
-    g = np.random.default_rng(3)
-    features = g.normal(size=(3, 9, 2))
-    gram = np.einsum("ikm,ikn->imn", features, features) / 9
-    return gram, g.normal(size=(3, 2)), np.array([0.2, 0.3, 0.5]), 0.4
-
-
-class TestSharpened:
-    @pytest.mark.parametrize("central_step", ["proof", "text"])
-    def test_slopes_are_the_drifts_of_the_exact_map(self, central_step):
-        choices = {"rho": 0.1, "updates": 2, "central_step": central_step}
-        process, slopes = gossip_map(*quadratic(), **choices), quadratic_slopes(*quadratic())
-        steps = step_sizes(3, 0.4, **choices)
-        assert near(steps.central * slopes.at_optimum[0], -process.central_drift)
-        assert near(steps.own[:, None] * slopes.at_optimum[1:], -process.drift)
-        bend = np.linalg.eigvalsh(process.factor)
-        assert near(1 - steps.own * slopes.smoothness[1:], bend[:, 0])
-        assert near(1 - steps.own * slopes.convexity[1:], bend[:, -1])
-        assert near(1 - steps.central * slopes.smoothness[0], process.central_factor)
-
-    def test_one_owner_by_hand(self):
-        steps = step_sizes(1, 1.0, rho=0.2, updates=1)  # α_L = α_1 = 0.2
-        slopes = Slopes(np.array([[1.0], [-1.0]]), np.array([0.5, 2.5]), np.array([0.5, 1.5]))
-        found = sharpened(steps, np.array([7.0]), slopes=slopes, start=3.0)
-        m = (0.2 * 0.5 * 0.9 + 0.2 * 1.5 * 0.5) / 2
-        assert near(found.factor, 1 - 2 * m)
-        assert near(found.push, 0.04 * (2 + 2 + 7))  # G_1 = 0
-        assert found.start == 3.0
-
-    def test_the_bias_is_traded_at_its_best(self):
-        """κ minimises the limit: no other κ gives a smaller one."""
-        steps = step_sizes(3, 0.4, rho=0.02, updates=1, probability=UNEQUAL)
-        given = {"slopes": quadratic_slopes(*quadratic()), "start": 1.0}
-        found = sharpened(steps, np.ones(3), **given)
-        pull = steps.central * given["slopes"].at_optimum[0]
-        pull = pull + steps.own[:, None] * given["slopes"].at_optimum[1:]
-        b = float(np.linalg.norm(UNEQUAL @ pull))
-        alpha = np.concatenate([[steps.central], steps.own])
-        m = alpha * given["slopes"].convexity * (1 - alpha * given["slopes"].smoothness)
-        gain = 2 * 0.2 * np.min(m[0] + m[1:]) / 2
-        kappa = found.factor - (1 - gain)
-        push = found.push - b**2 / kappa
-        others = np.linspace(0.01, 0.99, 500) * gain
-        limits = (push + b**2 / others) / (gain - others)
-        assert found.limit <= np.min(limits)
-        assert near(found.limit, np.min(limits), 1e-3)
-
-    def test_steps_too_long_are_refused(self):
-        steps, slopes = step_sizes(3, 0.4, rho=0.1, updates=1), quadratic_slopes(*quadratic())
-        for bad in (
-            replace(slopes, smoothness=slopes.smoothness * 1e3),
-            replace(slopes, convexity=0 * slopes.convexity),
-            replace(slopes, convexity=slopes.smoothness * 2),
-        ):
-            with pytest.raises(SpecError, match="smoothness"):
-                sharpened(steps, np.zeros(3), slopes=bad, start=1.0)
 
 
 def test_fitness_from_distance():

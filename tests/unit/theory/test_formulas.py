@@ -2,7 +2,7 @@
 
 import math
 from itertools import product
-from math import inf, nan, pi, sqrt, tan
+from math import pi, sqrt, tan
 
 import numpy as np
 import pytest
@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from analysis.exact import bounds, per_update, synchronous
-from analysis.exact.bounds import GeometricBound, answer_noise, step_sizes, with_transient
-from analysis.exact.given_order import ordered
-from analysis.exact.gossip_map import gossip_map, gossip_map_of
-from analysis.exact.noise_gain import noise_gain
-from analysis.exact.with_budgets import capped_moments
+from analysis.exact.gossip_map import gossip_map_of
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas import binomial_quantile, t_quantile
 from asyncdp_sim.theory.formulas.channels import (
@@ -50,8 +45,6 @@ from tests.theory.lock import refusing
 from tests.theory.polar import smallest_entry
 from tests.theory.queueing import constant_tail, exponential_tail
 from tests.together import together
-from tests.unit.theory.test_bounds import OBJECTIVE as POOLED
-from tests.unit.theory.test_bounds import SCHEDULES
 from tests.unit.theory.test_moments import problem
 from tests.verification.chains import flow, stationary
 
@@ -341,83 +334,9 @@ def test_as_printed(freedom, printed):
 
 # Arguments outside their domains, which formulas refuse by name.
 
-THREE = problem()
-PROCESS = gossip_map_of(THREE, rho=1.0, updates=4)
-STEPS = step_sizes(2, 1.0, rho=0.1, updates=1)
-CHAIN = {"to_bad": 0.1, "to_good": 0.1, "loss_good": 0.1, "loss_bad": 0.1}
-
-
-def sized(**changes):
-    return step_sizes(**{"n_owners": 3, "sigma": 1.0, "rho": 1.0, "updates": 5} | changes)
-
-
-def bounded(**changes):
-    given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0}
-    return with_transient(STEPS, np.zeros(2), **given | changes)
-
-
-def collab(**changes):
-    given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
-    return bounds.collab_transient(0.0, **given | changes)
-
-
-def descended(**changes):
-    given = {"optimum": POOLED.free_optimum, "schedule": SCHEDULES["server"]}
-    return synchronous.moments(POOLED.hessian, **given | changes)
-
-
-def mapped(**changes):
-    given = {name: getattr(THREE, name) for name in ("gram", "moment", "weights", "sigma")}
-    return gossip_map(**given | {"rho": 1.0, "updates": 4} | changes)
-
 
 REFUSED = [
-    ("updates", lambda: GeometricBound(5.0, 0.5, 1.0).after(-1)),
-    ("n_owners", lambda: sized(n_owners=0)),
-    ("sigma", lambda: sized(sigma=0.0)),
-    ("rho", lambda: sized(rho=-1.0)),
-    ("updates", lambda: sized(updates=0)),
-    ("central_step", lambda: sized(central_step="other")),
-    ("probability", lambda: sized(probability=np.array([0.5, 0.5]))),
-    ("probability", lambda: sized(probability=np.array([0.5, 0.5, 0.0]))),
-    ("variance", lambda: answer_noise(np.array([0.5, 0.5]), np.array([-1.0, 1.0]), 7)),
-    ("gradient_bound", lambda: bounded(gradient_bound=inf)),
-    ("diameter", lambda: bounded(diameter=inf)),
-    ("start", lambda: bounded(start=-1.0)),
-    ("spread", lambda: bounded(spread=-1.0)),
-    ("convexity", lambda: collab(convexity=3.0)),
-    ("start", lambda: collab(start=-1.0)),
-    ("updates", lambda: collab(updates=0)),
-    ("noise_variance", lambda: descended(noise_variance=-1.0)),
-    ("noise_variance", lambda: descended(noise_variance=nan)),
-    ("noise", lambda: descended(noise="none")),
-    ("initial", lambda: descended(initial="random")),
-    ("optimum", lambda: descended(optimum=np.full(3, nan))),
-    ("sigma", lambda: mapped(sigma=0.0)),
-    ("rho", lambda: mapped(rho=-1.0)),
-    ("updates", lambda: mapped(updates=0)),
-    ("updates", lambda: mapped(updates=2.5)),
-    ("central_step", lambda: mapped(central_step="half")),
-    ("weights", lambda: mapped(weights=np.array([0.5, 0.5, 0.5]))),
-    ("moment", lambda: mapped(weights=np.array([0.5, 0.5]))),
-    ("gram", lambda: mapped(gram=np.ones((3, 2, 3)))),
-    ("gram", lambda: mapped(gram=np.ones((3, 2, 2)) + np.triu(np.ones((2, 2)), 1))),
-    ("moment", lambda: mapped(moment=np.full((3, 2), nan))),
-    ("probability", lambda: mapped(probability=np.array([1.5, -0.5, 0.0]))),
-    ("probability", lambda: mapped(probability=np.array([0.5, 0.5]))),
     ("theta_max", lambda: gossip_map_of(problem(theta_max=0.5), rho=1.0, updates=4)),
-    ("noise_variance", lambda: per_update.moments(PROCESS, np.array([1.0, -1.0, 1.0]))),
-    ("noise_variance", lambda: per_update.moments(PROCESS, np.ones(2))),
-    ("noise: given 'loud'", lambda: per_update.moments(PROCESS, noise="loud")),
-    ("initial", lambda: per_update.moments(PROCESS, initial="twos")),
-    ("noise", lambda: noise_gain(PROCESS, noise="loud")),
-    ("owners", lambda: ordered(PROCESS, np.array([[0, 3]]), np.array([2]))),
-    *(
-        ("ks", lambda ks=ks: ordered(PROCESS, np.array([[0, 1]]), np.array(ks, dtype=int)))
-        for ks in ([], [2, 1], [0, 3], [-1])
-    ),
-    ("initial", lambda: ordered(PROCESS, np.array([[0, 1]]), np.array([2]), initial="twos")),
-    ("answers", lambda: capped_moments(PROCESS, np.array([1, 0, 1]))),
     ("a zero on the diagonal", lambda: smallest_entry(np.eye(2)[::-1])),
     ("not connected", lambda: smallest_entry(np.eye(2))),
     ("doubly stochastic", lambda: smallest_entry(np.array([[0.9, 0.1], [0.5, 0.5]]))),

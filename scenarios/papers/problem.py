@@ -1,7 +1,9 @@
-"""The objective of a sweep whose cells share their records, and its models at the end."""
+"""What is worked out of a result: its scenario, its objective, and its models at the end."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,28 +18,44 @@ SURE = 4.0
 """Standard errors within which a mean must be."""
 
 
-@lru_cache(maxsize=32)
-def _read(directory: Path, _: str) -> Scenario:
-    return load(directory / "scenario.toml")[0]
+Work = TypeVar("Work", bound=Callable[..., Any])
 
 
+def once(most: int) -> Callable[[Work], Work]:
+    """Return a decorator that keeps what a function works out of results, so many at most.
+
+    A result is known by its directory and its digest: one whose replicates are drawn again has
+    what its run has.
+    """
+
+    def decorated(work: Work) -> Work:
+        @lru_cache(maxsize=most)
+        def known(directory: Path, _: str, *more: Any) -> Any:
+            return work(Result.read(directory), *more)
+
+        @wraps(work)
+        def of(result: Result, *more: Any) -> Any:
+            return known(result.directory.resolve(), str(result.manifest["digest"]), *more)
+
+        return cast("Work", of)
+
+    return decorated
+
+
+@once(32)
 def scenario(found: Result) -> Scenario:
     """Return the scenario of a result."""
-    return _read(found.directory, str(found.manifest["digest"]))
+    return load(found.directory / "scenario.toml")[0]
 
 
-@lru_cache(maxsize=4)
-def _prepared(directory: Path, _: str) -> Quadratic:
-    known = load(directory / "scenario.toml")[0]
+@once(4)
+def objective_of(found: Result) -> Quadratic:
+    """Return f over the records of a result."""
+    known = scenario(found)
     objective = prepare(known, build_dataset(known)).task.objective.second_moments
     if objective is None:
         raise ValueError(f"the loss of model {known.model.kind} is no quadratic")
     return objective
-
-
-def objective_of(found: Result) -> Quadratic:
-    """Return f over the records of a result."""
-    return _prepared(found.directory, str(found.manifest["digest"]))
 
 
 def objective(sweep: Sweep) -> Quadratic:
