@@ -33,7 +33,6 @@ from asyncdp_sim.figures.style import (
     WIDE,
     broken,
     legible,
-    lifted,
     log_axis,
     number_ticks,
     owner_ticks,
@@ -321,10 +320,7 @@ def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
         _end_at_frame(axes)
     ended = [mark for mark in panel.marks if mark.end]
     if ended and at_ends:
-        last = [float(np.ravel(mark.y)[-1]) for mark in ended]
-        shades = [str(mark.look.get("color", THEORY)) for mark in ended]
-        end_labels(axes, last, [mark.end for mark in ended], shades,
-                   [mark.look.get("marker") for mark in ended])  # fmt: skip
+        _names_at_ends(axes, ended)
 
 
 def _seen(key: Line2D | Patch) -> tuple[object, ...]:
@@ -470,34 +466,18 @@ def legend_columns(names: Sequence[str], inches: float) -> int:
     return 1
 
 
-def end_labels(
-    axes: Axes,
-    ends: Sequence[float],
-    names: Sequence[str],
-    colours: Sequence[str],
-    marks: Sequence[str | None] | None = None,
-) -> None:
-    """Write each line's name right of the axes, at the height of its end.
-
-    Parameters
-    ----------
-    axes : Axes
-        All lines drawn; their limits are fixed here.
-    ends : sequence of float
-        Where each line ends, in data units.
-    marks : sequence, optional
-        Markers of the lines, which stand before their names.
-    """
+def _names_at_ends(axes: Axes, ended: Sequence[Layer]) -> None:
+    """Write each line's name, behind its marker, right of the axes at the height of its end."""
     axes.set_ylim(axes.get_ylim())
     to_share = axes.transData + axes.transAxes.inverted()
-    points = [(axes.get_xlim()[1], end if np.isfinite(end) else np.inf) for end in ends]
+    last = [float(np.ravel(mark.y)[-1]) for mark in ended]
     heights = [
-        float(np.clip(to_share.transform(point)[1], 0, 1)) if np.isfinite(point[1]) else 1.0
-        for point in points
-    ]
-    signs = [None] * len(names) if marks is None else marks
-    placed = lifted(spread(heights, GAP), GAP)
-    for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
+        float(np.clip(to_share.transform((axes.get_xlim()[1], end))[1], 0, 1))
+        if np.isfinite(end) else 1.0
+        for end in last
+    ]  # fmt: skip
+    for height, mark in zip(spread(heights, GAP), ended, strict=True):
+        colour, sign = str(mark.look.get("color", THEORY)), mark.look.get("marker")
         left = 7.0  # points, as markers and letters are alike wide in wide and narrow axes
         if sign is not None:
             look: dict[str, Any] = {"clip_on": False, "gid": LINE_END, "color": colour}
@@ -505,9 +485,8 @@ def end_labels(
                       transform=_right_of(axes, left), **look)  # fmt: skip
             left += 6.0
         axes.text(
-            1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
-            va="center", gid=LINE_END,
-            fontsize=mpl.rcParams["legend.fontsize"],
+            1, height, lettered(mark.end), color=legible(colour), va="center", gid=LINE_END,
+            transform=_right_of(axes, left), fontsize=mpl.rcParams["legend.fontsize"],
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import cycle
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -59,7 +60,7 @@ class Layout(ConstrainedLayoutEngine):
             marks = [line for line in axes.lines if line.get_gid() == LINE_END]
             if names:
                 gap = max(text.get_window_extent().height for text in names) / axes.bbox.height
-                placed = lifted(spread([text.get_position()[1] for text in names], gap), gap)
+                placed = spread([text.get_position()[1] for text in names], gap)
                 for text, height in zip(names, placed, strict=True):
                     text.set_y(height)
                 for mark, height in zip(marks, placed, strict=False):
@@ -113,38 +114,22 @@ def laid_out(figure: Figure, dpi: float) -> Iterator[None]:
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights moved as little as needed to lie ``gap`` apart, in the same order.
+    """Return heights ≥ 0 moved as little as needed to lie ``gap`` apart, in the same order.
 
     Neighbours that are too close form a group, centred on the mean of its members' heights.
     """
     order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(heights))  # room that those below take
     groups: list[list[float]] = []
-    for height in (heights[i] for i in order):
+    for height in (np.asarray(heights)[order] - steps).tolist():
         groups.append([height])
-        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
             last = groups.pop()
             groups[-1] += last
-    placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
     result = np.empty(len(heights))
-    result[order] = placed
+    means = [fmean(group) for group in groups for _ in group]
+    result[order] = steps + np.maximum(means, 0.0)
     return result.tolist()
-
-
-def lifted(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights that lie ``gap`` apart with those below the axes moved up, in their order."""
-    result, least = list(heights), 0.0
-    for place in np.argsort(heights, kind="stable"):
-        result[int(place)] = max(result[int(place)], least)
-        least = result[int(place)] + gap
-    return result
-
-
-def _bottom(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) - gap * (len(group) - 1) / 2
-
-
-def _top(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) + gap * (len(group) - 1) / 2
 
 
 LEAST_POINTS = 7.0
