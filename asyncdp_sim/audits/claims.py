@@ -428,7 +428,7 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
         return None
     noise = {number: 1 / Fraction(claim.each) for number, claim in enumerate(claims, 1)}
     vectors: dict[int, Vector] = {node: {node: Fraction(1)} for node in noise} | {0: {}}
-    basis: dict[int, Vector] = {}
+    basis: list[Vector] = []
     for a, b, a_hears, b_hears in meetings:
         before = {a: vectors[a], b: vectors[b]}
         for listener, speaker, receives in ((a, b, a_hears), (b, a, b_hears)):
@@ -436,10 +436,7 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
                 _add(basis, {u: x * noise[u] for u, x in before[speaker].items() if u not in pool})
             if receives:
                 vectors[listener] = _combined(before[a], before[b], Fraction(1, 2), Fraction(1, 2))
-    rows = list(basis.values())
-    gram = [[_product(row, other) for other in rows] for row in rows]
-    seen = [row.get(owner, Fraction(0)) for row in rows]
-    share = _product(dict(enumerate(seen)), dict(enumerate(_solved(gram, seen))))
+    share = sum(row.get(owner, 0) ** 2 / _product(row, row) for row in basis)
     return float(share / noise[owner] ** 2)
 
 
@@ -471,24 +468,12 @@ def _product(first: Vector, second: Vector) -> Fraction:
     return sum((x * second[u] for u, x in first.items() if u in second), Fraction(0))
 
 
-def _add(basis: dict[int, Vector], row: Vector) -> None:
-    """Keep what is new of a row; every kept one has a first vector that no later one has."""
-    for pivot, kept in basis.items():
-        if pivot in row:
-            row = _combined(row, kept, Fraction(1), -row[pivot] / kept[pivot])
+def _add(basis: list[Vector], row: Vector) -> None:
+    """Keep what is new of a row: it is orthogonal to all that are kept."""
+    for kept in basis:
+        row = _combined(row, kept, Fraction(1), -_product(row, kept) / _product(kept, kept))
     if len(row) > 0:
-        basis[min(row)] = row
-
-
-def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
-    """Return x of a definite matrix and a right side, by elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for k, pivot in enumerate(rows):
-        rows[k] = pivot = [x / pivot[k] for x in pivot]
-        for other, row in enumerate(rows):
-            if other != k and row[k] != 0:
-                rows[other] = [x - row[k] * y for x, y in zip(row, pivot, strict=True)]
-    return [row[-1] for row in rows]
+        basis.append(row)
 
 
 @dataclass(frozen=True)
