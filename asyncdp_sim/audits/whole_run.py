@@ -15,17 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from asyncdp_sim.audits import facts
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Opened, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
-from asyncdp_sim.audits.facts import (
-    Undercharge,
-    answers_sent,
-    coincidence_scores,
-    count_without_own_noise,
-    largest_undercharge,
-    votes_by_round,
-)
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.arrays import Array, Ints
@@ -60,7 +53,7 @@ class ScoredRuns:
 
     scores: Mapping[str, Array]
     most_answers: Ints
-    undercharge: Undercharge
+    undercharge: facts.Undercharge
     n_without_own_noise: int
     fewest_summed: int
 
@@ -155,7 +148,8 @@ def _simulate_and_score(
         first_by_run, second_by_run = np.split(first, ends), np.split(second, ends)
         exact = (first_by_run, second_by_run)[side]
         n_without_own_noise = sum(
-            count_without_own_noise(noise, view, g) for view, g in zip(views, exact, strict=True)
+            facts.count_without_own_noise(noise, view, g)
+            for view, g in zip(views, exact, strict=True)
         )
         if scenario.privacy.listener.sees_sums:
             opened = Opened.of(scenario)
@@ -166,7 +160,7 @@ def _simulate_and_score(
             log_ratios = np.array([log_ratio for log_ratio, _ in sums])
             fewest_summed = min(n_summed for _, n_summed in sums)
         else:
-            closeness = coincidence_scores(noise, pair.owner, views, first, second)
+            closeness = facts.coincidence_scores(noise, pair.owner, views, first, second)
             log_ratios = _of_answers(noise, views, first, second)
     sent = [_release_ticks(view, pair.owner) for view in views]
     scores = {
@@ -178,8 +172,8 @@ def _simulate_and_score(
     }
     return ScoredRuns(
         scores,
-        most_answers=np.max([answers_sent(view) for view in views], axis=0),
-        undercharge=largest_undercharge(problem, owed(scenario), views),
+        most_answers=np.max([facts.answers_sent(view) for view in views], axis=0),
+        undercharge=facts.largest_undercharge(problem, owed(scenario), views),
         n_without_own_noise=n_without_own_noise,
         fewest_summed=fewest_summed,
     )
@@ -290,7 +284,8 @@ def _of_counts(pair: Neighbours, view: View) -> float:
     law = pair.first.task.reply.bound
     if law is None or view.path is None:
         return 0.0
-    first, second = votes_by_round(pair.first, view), votes_by_round(pair.second, view)  # (K,)
+    of_pair = (pair.first, pair.second)
+    first, second = (facts.votes_by_round(problem, view) for problem in of_pair)  # (K,)
     n_summed = np.bincount(view.trace.updates["k"])[1:]
     shares = law.quantile - np.diff(np.log(view.path)) / law.rate
     from_middle = (shares - 0.5) * n_summed - (first + second) / 2

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,13 +21,6 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.text import Text
-from matplotlib.ticker import (
-    FuncFormatter,
-    LogFormatterSciNotation,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-)
 from matplotlib.transforms import Bbox
 
 from asyncdp_sim.core.arrays import Array
@@ -353,7 +347,7 @@ class _Framed(LogScale):
         axis.set_major_formatter(_Powers(self.base))
 
 
-class _Powers(LogFormatterSciNotation):
+class _Powers(ticker.LogFormatterSciNotation):
     """Powers of ten in raised letters: as a formula, each takes as long as a line to draw."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -389,19 +383,19 @@ def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     low, high = axes.get_ylim() if side == "y" else axes.get_xlim()
     axis = axes.yaxis if side == "y" else axes.xaxis
     if 100 * low <= high:
-        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
+        axis.set_minor_locator(ticker.LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
         return
-    within = LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else MaxNLocator(6)
+    within = ticker.LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else ticker.MaxNLocator(6)
     axis.set_major_locator(within)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def number_ticks(axis: Axis, places: Iterable[float]) -> None:
     """Put a tick with its number at each of these places of an axis, and no other."""
     ordered = sorted(set(places))
     axis.set_ticks(ordered, list(map(number, ordered)))
-    axis.set_minor_locator(NullLocator())
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
@@ -413,7 +407,8 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
         if side == "x" and len(owners.names) > 0:
             axis.set_tick_params(labelrotation=TILT)
         return
-    round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
+    locator = ticker.MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10])
+    round_ones = locator.tick_values(0, n_owners)
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
 
 
