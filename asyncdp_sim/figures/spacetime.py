@@ -33,7 +33,6 @@ from asyncdp_sim.trace.spans import (
 )
 from asyncdp_sim.trace.vocabulary import EVENTS
 
-_KINDS = {kind.name: kind.value for kind in EventKind}
 _DETAILS = {detail.name.replace("_", "-"): detail.value for detail in Detail} | {None: 0}
 
 
@@ -57,7 +56,7 @@ def events_of(result: Result, replicate: int) -> Table:
     for name in ("message", "attempt"):  # null, which a frame reads as NaN, is none
         rows[name] = np.nan_to_num(columns[name].astype(float))
     try:
-        rows["kind"] = [_KINDS[kind] for kind in columns["kind"]]
+        rows["kind"] = [EventKind[kind] for kind in columns["kind"]]
         rows["detail"] = [
             _DETAILS[detail.replace("_", "-") if isinstance(detail, str) else None]
             for detail in columns["detail"]
