@@ -239,10 +239,10 @@ def audit(
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
-                what=what, stream=stream, workers=workers, run_map=run_map,
+                what=title, stream=stream, workers=workers, run_map=run_map,
                 advance=advance,
             )
-            for pair, (what, stream) in zip(pairs, names, strict=False)
+            for pair, (title, stream) in zip(pairs, names, strict=False)
         ]  # fmt: skip
     called, claims = scenario.owners.participants, owed(scenario)
     parts = [part for _, several in attacked for part in several]

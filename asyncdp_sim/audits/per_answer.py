@@ -92,11 +92,11 @@ def _names(frame: Any, dataset: str) -> list[object]:
 def _sides(frame: Any, dataset: str) -> tuple[Array, Array]:
     """Return the centred answers of the two data sets, shape (rows, numbers) each."""
     if not hasattr(frame, "columns"):
-        given = f"a value of type {type(frame).__name__}"
-        raise _refused("frame", given, "allowed is a pandas DataFrame")
+        problem = f"a value of type {type(frame).__name__}"
+        raise _refused("frame", problem, "allowed is a pandas DataFrame")
     if (count := list(frame.columns).count(dataset)) != 1:
-        given = "no such column" if count == 0 else f"{count} columns of this name"
-        raise _refused(dataset, given, "required: one column, the data set of each row")
+        problem = "no such column" if count == 0 else f"{count} columns of this name"
+        raise _refused(dataset, problem, "required: one column, the data set of each row")
     names = _names(frame, dataset)
     if len(names) == 0:
         hint = "required: a column for each number of an answer"
@@ -105,14 +105,14 @@ def _sides(frame: Any, dataset: str) -> tuple[Array, Array]:
         if (count := names.count(name)) > 1:
             raise _refused(name, f"{count} columns of this name", "allowed is each name once")
     if frame[dataset].isna().any():
-        given = f"no value in {int(frame[dataset].isna().sum()):,} of {len(frame):,} rows"
-        raise _refused(dataset, given, "required: the data set of each row")
+        problem = f"no value in {int(frame[dataset].isna().sum()):,} of {len(frame):,} rows"
+        raise _refused(dataset, problem, "required: the data set of each row")
     side = frame[dataset].astype(str)
     labels, counts = np.unique(side, return_counts=True)
     if len(labels) != 2 or counts.min() < LEAST:
         least = f", the smallest of {counts.min()} rows" if len(labels) > 0 else ""
-        given = f"{len(labels)} data set{'' if len(labels) == 1 else 's'}{least}"
-        raise _refused(dataset, given, f"allowed are two of {LEAST} rows or more")
+        problem = f"{len(labels)} data set{'' if len(labels) == 1 else 's'}{least}"
+        raise _refused(dataset, problem, f"allowed are two of {LEAST} rows or more")
     columns = []
     for name in names:
         numbers = centred(frame[name])

@@ -254,12 +254,12 @@ def _layers(
     airtime : int, optional
         For how many ticks an answer is on air, where a channel is shared.
     """
-    what = rows["what"]
+    kinds = rows["what"]
     place = np.array([line.get(owner, 0) for owner in rows["owner"].tolist()], dtype=float)
-    place[np.isin(what, ON_LEARNER)] = 0.0
-    drawn = _lines(rows[what == OFFLINE], line, window)
-    for kind in dict.fromkeys(what.tolist()):
-        here, look = what == kind, LOOKS[kind]
+    place[np.isin(kinds, ON_LEARNER)] = 0.0
+    drawn = _lines(rows[kinds == OFFLINE], line, window)
+    for kind in dict.fromkeys(kinds.tolist()):
+        here, look = kinds == kind, LOOKS[kind]
         start, end, y = rows["start"][here], rows["end"][here], place[here]
         x = to_units(start)
         if look.form == "bar":
@@ -273,8 +273,8 @@ def _layers(
             drawn.append(Layer("strokes", x, None, y - look.size, y + look.size, look=stroke))
         elif look.form == "sign":
             drawn.append(Layer("line", x, y, look=look.sign()))
-    travelling = rows["message"][what == QUERY]
-    sent = rows["start"][(what == BROADCAST) & ~np.isin(rows["message"], travelling)]
+    travelling = rows["message"][kinds == QUERY]
+    sent = rows["start"][(kinds == BROADCAST) & ~np.isin(rows["message"], travelling)]
     if len(sent) > 0:  # queries that take no time
         straight = {"color": LOOKS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
         foot = np.full(len(sent), len(line) + 0.4)
