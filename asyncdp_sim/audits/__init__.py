@@ -234,38 +234,36 @@ def audit(
     beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, synthetic, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
+    names = ("the whole run", "run"), (f"the whole run with a synthetic {privacy.noun}", "made-up")
     with processes(workers) as run_map:
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
-                what=unit_name, stream=stream, workers=workers, run_map=run_map,
+                what=title, stream=stream, workers=workers, run_map=run_map,
                 advance=advance,
             )
-            for pair, (unit_name, stream) in zip(pairs, _names_of_runs(privacy.noun), strict=False)
+            for pair, (title, stream) in zip(pairs, names, strict=False)
         ]  # fmt: skip
     called, claims = scenario.owners.participants, owed(scenario)
+    parts = [part for _, several in attacked for part in several]
     facts = (
-        budget_fact(scenario, np.max([run.most_answers for run in attacked], axis=0)),
-        ledger_fact(max(run.undercharge for run in attacked), called),
-        own_noise_fact(sum(run.n_without_own_noise for run in attacked)),
+        budget_fact(scenario, np.max([part.most_answers for part in parts], axis=0)),
+        ledger_fact(max(part.undercharge for part in parts), called),
+        own_noise_fact(sum(part.n_without_own_noise for part in parts)),
         same_noise_fact(scenario, problem),
-        *sums_hold(scenario, [run.fewest_summed for run in attacked]),
+        *sums_hold(scenario, [part.fewest_summed for part in parts]),
         *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
     of_observers = [audit_models(scenario, doubt)] if models else []
     of_observers += audit_views(scenario, doubt) if meetings else []
-    checks = (answer, *(run.check for run in attacked), *(check for check, _ in of_observers))
+    checks = (answer, *(check for check, _ in (*attacked, *of_observers)))
     words = "; ".join(pair.words for pair in pairs)
-    facts = (*facts, *(fact for _, fact in of_observers), *_unchecked_composition(scenario))
+    facts = (*facts, *(fact for _, fact in of_observers))
+    if privacy.mechanism.composition == "own":
+        kind = privacy.mechanism.kind
+        unchecked = f"the stated ε is that of mechanism {kind}; no second computation checks it"
+        facts = (*facts, Fact(unchecked, False))
     return Audit(checks, words, confidence, privacy.overlap, facts)
-
-
-def _unchecked_composition(scenario: Scenario) -> list[Fact]:
-    """Return the fact that no second computation checks the claims, where this is so."""
-    mechanism = scenario.privacy.mechanism
-    sentence = f"the stated ε is that of mechanism {mechanism.kind}; "
-    sentence += "no second computation checks it"
-    return [Fact(sentence, False)] if mechanism.composition == "own" else []
 
 
 def first_audit(
@@ -372,11 +370,6 @@ def _base_with_claim(scenario: Scenario) -> Scenario:
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{hint} claimed where ε = ∞")])
     return scenario
-
-
-def _names_of_runs(unit: str) -> tuple[tuple[str, str], ...]:
-    """Return what attacks on runs are called, and their random streams."""
-    return ("the whole run", "run"), (f"the whole run with a synthetic {unit}", "made-up")
 
 
 RUNS = 1000

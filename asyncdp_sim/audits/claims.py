@@ -163,27 +163,33 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     if rule == "own":
         return _stated(scenario)
     delta = privacy.delta or 0.0 if gaussian else 0.0
-    asked = _of_a_copy(scenario)
-    shared = privacy.overlap
     claims = []
-    for owner, epsilon in enumerate(asked):
-        if shared > 1:
-            epsilon = min(asked)
-        total = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+    for owner, total in enumerate(_totals(scenario, delta, gaussian=gaussian)):
         answers, cost_of_one = _spread(scenario, owner, total, delta if gaussian else None)
         claims.append(Owed(answers, cost_of_one, total, delta, gaussian))
     return _in_sums(claims) if privacy.listener.sees_sums else tuple(claims)
 
 
+def _totals(scenario: Scenario, delta: float, *, gaussian: bool) -> list[float]:
+    """Return ε, or μ, of all answers of each owner; κ that share a record have parts of the least.
+
+    They are parts of ε, or of μ² of Gaussian noise.
+    """
+    budgets, shared = _of_a_copy(scenario), scenario.privacy.overlap
+    if shared > 1:
+        budgets = (min(budgets),) * len(budgets)
+    if gaussian:
+        return [mu_of(epsilon, delta) / sqrt(shared) for epsilon in budgets]
+    return [_part(epsilon, shared) for epsilon in budgets]
+
+
 def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
     """Return the claim for budgets divided by a rule or a list."""
-    privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
-    asked, claims = _of_a_copy(scenario), []
+    privacy, shared, claims = scenario.privacy, scenario.privacy.overlap, []
     composed = privacy.accountant is not None and not gaussian
     law = _law(scenario) if composed else None
     delta = (privacy.delta or 0.0) / (shared if composed else 1) if privacy.needs_delta else 0.0
-    for owner, epsilon in enumerate(asked if shared == 1 else (min(asked),) * n_owners):
-        total = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+    for owner, total in enumerate(_totals(scenario, delta, gaussian=gaussian)):
         parts = _by_rule(scenario, owner)
         dearest = total * (sqrt(max(parts)) if gaussian else max(parts))
         if law is not None and len(parts) > 1:  # one alone is charged whole, as the accountant does
@@ -229,12 +235,10 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
     With κ > 1 an owner spends a κ-th of the least ε at a κ-th of δ.
     """
     privacy, n_owners = scenario.privacy, scenario.owners.count
-    asked, shared = _of_a_copy(scenario), privacy.overlap
-    budgets = asked if shared == 1 else (_part(min(asked), shared),) * n_owners
-    law, delta = _law(scenario), (privacy.delta or 0.0) / shared
+    law, delta = _law(scenario), (privacy.delta or 0.0) / privacy.overlap
     prices = getattr(privacy.budget, "per_answer", None)
     claims = []
-    for owner, total in enumerate(budgets):
+    for owner, total in enumerate(_totals(scenario, delta, gaussian=False)):
         answers = 1 if prices is not None else _gradients(scenario, owner)
         charge = total if prices is None else float(per_owner(prices, n_owners)[owner])
         if answers > 1 or isinstance(law, recomposed.Sampled):
@@ -428,7 +432,7 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
         return None
     noise = {number: 1 / Fraction(claim.each) for number, claim in enumerate(claims, 1)}
     vectors: dict[int, Vector] = {node: {node: Fraction(1)} for node in noise} | {0: {}}
-    basis: dict[int, Vector] = {}
+    basis: list[Vector] = []
     for a, b, a_hears, b_hears in meetings:
         before = {a: vectors[a], b: vectors[b]}
         for listener, speaker, receives in ((a, b, a_hears), (b, a, b_hears)):
@@ -436,10 +440,7 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
                 _add(basis, {u: x * noise[u] for u, x in before[speaker].items() if u not in pool})
             if receives:
                 vectors[listener] = _combined(before[a], before[b], Fraction(1, 2), Fraction(1, 2))
-    rows = list(basis.values())
-    gram = [[_product(row, other) for other in rows] for row in rows]
-    seen = [row.get(owner, Fraction(0)) for row in rows]
-    share = _product(dict(enumerate(seen)), dict(enumerate(_solved(gram, seen))))
+    share = sum(row.get(owner, 0) ** 2 / _product(row, row) for row in basis)
     return float(share / noise[owner] ** 2)
 
 
@@ -471,24 +472,12 @@ def _product(first: Vector, second: Vector) -> Fraction:
     return sum((x * second[u] for u, x in first.items() if u in second), Fraction(0))
 
 
-def _add(basis: dict[int, Vector], row: Vector) -> None:
-    """Keep what is new of a row; every kept one has a first vector that no later one has."""
-    for pivot, kept in basis.items():
-        if pivot in row:
-            row = _combined(row, kept, Fraction(1), -row[pivot] / kept[pivot])
+def _add(basis: list[Vector], row: Vector) -> None:
+    """Keep what is new of a row: it is orthogonal to all that are kept."""
+    for kept in basis:
+        row = _combined(row, kept, Fraction(1), -_product(row, kept) / _product(kept, kept))
     if len(row) > 0:
-        basis[min(row)] = row
-
-
-def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
-    """Return x of a definite matrix and a right side, by elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for k, pivot in enumerate(rows):
-        rows[k] = pivot = [x / pivot[k] for x in pivot]
-        for other, row in enumerate(rows):
-            if other != k and row[k] != 0:
-                rows[other] = [x - row[k] * y for x, y in zip(row, pivot, strict=True)]
-    return [row[-1] for row in rows]
+        basis.append(row)
 
 
 @dataclass(frozen=True)

@@ -73,26 +73,16 @@ def centred(column: Any) -> Array | None:
     values = column.to_numpy()
     if column.dtype.kind == "b":
         return np.asarray(values, dtype=float)
-    if values.dtype.kind in "iu":
-        # modulo 2⁶⁴ the distance to the least value is exact, whatever the sign
-        integers = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
-        least = integers.min()
-        distance = integers.astype(np.uint64) - least.astype(np.uint64)
-        middle = np.partition(distance, len(distance) // 2)[len(distance) // 2]
-        above = distance >= middle
-        up, down = (distance - middle).astype(float), (middle - distance).astype(float)
-        return np.asarray(np.where(above, up, -down))
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "iu":  # whole numbers of Python, of any size
+        values = values.astype(object)
+    elif values.dtype.kind == "f":
         if not np.isfinite(values).all():
             return None
-        exact = values.astype(np.promote_types(values.dtype, np.float64))
-        return np.asarray(
-            exact - np.partition(exact, len(exact) // 2)[len(exact) // 2], dtype=float
-        )
-    if all(hasattr(value, "__float__") for value in values):  # Decimal, Fraction, int
-        middle = sorted(values)[len(values) // 2]
-        return np.array([float(value - middle) for value in values])
-    return None
+        values = values.astype(np.promote_types(values.dtype, np.float64))
+    elif not all(hasattr(value, "__float__") for value in values):  # Decimal, Fraction, int
+        return None
+    middle = np.partition(values, len(values) // 2)[len(values) // 2]
+    return np.asarray(values - middle, dtype=float)
 
 
 def _names(frame: Any, dataset: str) -> list[object]:
@@ -103,38 +93,38 @@ def _sides(frame: Any, dataset: str) -> tuple[Array, Array]:
     """Return the centred answers of the two data sets, shape (rows, numbers) each."""
     if not hasattr(frame, "columns"):
         problem = f"a value of type {type(frame).__name__}"
-        raise SpecError([Fault("frame", problem, "allowed is a pandas DataFrame")])
+        raise _refused("frame", problem, "allowed is a pandas DataFrame")
     if (count := list(frame.columns).count(dataset)) != 1:
         problem = "no such column" if count == 0 else f"{count} columns of this name"
-        raise SpecError([Fault(dataset, problem, "required: one column, the data set of each row")])
+        raise _refused(dataset, problem, "required: one column, the data set of each row")
     names = _names(frame, dataset)
     if len(names) == 0:
-        problem = "no column besides it"
-        raise SpecError(
-            [Fault(dataset, problem, "required: a column for each number of an answer")]
-        )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        problem = f"{names.count(twice)} columns of this name"
-        raise SpecError([Fault(str(twice), problem, "allowed is each name once")])
+        hint = "required: a column for each number of an answer"
+        raise _refused(dataset, "no column besides it", hint)
+    for name in names:
+        if (count := names.count(name)) > 1:
+            raise _refused(name, f"{count} columns of this name", "allowed is each name once")
     if frame[dataset].isna().any():
         problem = f"no value in {int(frame[dataset].isna().sum()):,} of {len(frame):,} rows"
-        raise SpecError([Fault(dataset, problem, "required: the data set of each row")])
+        raise _refused(dataset, problem, "required: the data set of each row")
     side = frame[dataset].astype(str)
     labels, counts = np.unique(side, return_counts=True)
     if len(labels) != 2 or counts.min() < LEAST:
         least = f", the smallest of {counts.min()} rows" if len(labels) > 0 else ""
         problem = f"{len(labels)} data set{'' if len(labels) == 1 else 's'}{least}"
-        raise SpecError([Fault(dataset, problem, f"allowed are two of {LEAST} rows or more")])
+        raise _refused(dataset, problem, f"allowed are two of {LEAST} rows or more")
     columns = []
     for name in names:
         numbers = centred(frame[name])
         if numbers is None:
-            problem = "a value that is no finite number"
-            raise SpecError([Fault(str(name), problem, "allowed are numbers")])
+            raise _refused(name, "a value that is no finite number", "allowed are numbers")
         columns.append(numbers)
     answers = np.column_stack(columns)
     return answers[(side == labels[0]).to_numpy()], answers[(side == labels[1]).to_numpy()]
+
+
+def _refused(column: object, given: str, hint: str) -> SpecError:
+    return SpecError([Fault(str(column), given, hint)])
 
 
 def sampled_scores(

@@ -15,17 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from asyncdp_sim.audits import facts
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Opened, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
-from asyncdp_sim.audits.facts import (
-    Undercharge,
-    answers_sent,
-    coincidence_scores,
-    count_without_own_noise,
-    largest_undercharge,
-    votes_by_round,
-)
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.arrays import Array, Ints
@@ -41,13 +34,13 @@ _RUNS_PER_CALL = 100
 
 
 @dataclass(frozen=True, eq=False)
-class AttackOutcome:
-    """The outcome of runs on both datasets.
+class ScoredRuns:
+    """Runs on one of two datasets, with their scores.
 
     Attributes
     ----------
-    check : Check
-        The attack on the runs' scores, and what it measured.
+    scores : mapping of array (runs,)
+        By name.
     most_answers : array of int (N,)
         The largest number of answers that each owner sent in a run.
     undercharge : Undercharge
@@ -58,9 +51,9 @@ class AttackOutcome:
         Answers in the smallest sum that was opened, where the observer receives sums; N elsewhere.
     """
 
-    check: Check
+    scores: Mapping[str, Array]
     most_answers: Ints
-    undercharge: Undercharge
+    undercharge: facts.Undercharge
     n_without_own_noise: int
     fewest_summed: int
 
@@ -76,7 +69,7 @@ def audit_run(
     workers: int = 1,
     run_map: Map,
     advance: Advance | None = None,
-) -> AttackOutcome:
+) -> tuple[Check, list[ScoredRuns]]:
     """Attack everything that the owner of the differing record does in a whole run.
 
     Parameters
@@ -100,13 +93,14 @@ def audit_run(
 
     Returns
     -------
-    AttackOutcome
+    Check, list of ScoredRuns
+        The attack on the runs' scores, and the runs on both datasets.
     """
     # timing that depends on records is no function of Gaussian answers: the claim is plain then
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
     numbers = range(1, runs + 1)
     calls = [numbers[block] for block in blocks(runs, -(-runs // _RUNS_PER_CALL))]
-    on_first, on_second = list[_ScoredRuns](), list[_ScoredRuns]()
+    on_first, on_second = list[ScoredRuns](), list[ScoredRuns]()
     for side, of_side in enumerate((on_first, on_second)):
         worker = partial(_simulate_and_score, scenario, pair, stream, side)
         for start in range(0, len(calls), workers):
@@ -114,7 +108,7 @@ def audit_run(
             of_side += run_map(worker, at_once)
             if advance is not None:
                 advance(sum(map(len, at_once)))
-    first, second, parts = _joined(on_first), _joined(on_second), [*on_first, *on_second]
+    first, second = _joined(on_first), _joined(on_second)
     scores: dict[str, Pair] = {name: (first[name], second[name]) for name in first}
     check = Check(
         what,
@@ -125,33 +119,16 @@ def audit_run(
         most=most_shown(claim, runs, doubt),
         unit=scenario.privacy.noun,
     )
-    return AttackOutcome(
-        check,
-        most_answers=np.max([part.most_answers for part in parts], axis=0),
-        undercharge=max(part.undercharge for part in parts),
-        n_without_own_noise=sum(part.n_without_own_noise for part in parts),
-        fewest_summed=min(part.fewest_summed for part in parts),
-    )
+    return check, [*on_first, *on_second]
 
 
-@dataclass(frozen=True, eq=False)
-class _ScoredRuns:
-    """Runs on one dataset: their scores by name, (runs,), and the counts of `AttackOutcome`."""
-
-    scores: Mapping[str, Array]
-    most_answers: Ints
-    undercharge: Undercharge
-    n_without_own_noise: int
-    fewest_summed: int
-
-
-def _joined(parts: Sequence[_ScoredRuns]) -> dict[str, Array]:
+def _joined(parts: Sequence[ScoredRuns]) -> dict[str, Array]:
     return {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
 
 
 def _simulate_and_score(
     scenario: Scenario, pair: Neighbours, stream: str, side: int, numbers: Sequence[int]
-) -> _ScoredRuns:
+) -> ScoredRuns:
     """Simulate runs of these numbers on the first (``side`` 0) or second dataset, and score them.
 
     Scores of a run: the log-likelihood ratio of all answers, second dataset over first; how closely
@@ -171,7 +148,8 @@ def _simulate_and_score(
         first_by_run, second_by_run = np.split(first, ends), np.split(second, ends)
         exact = (first_by_run, second_by_run)[side]
         n_without_own_noise = sum(
-            count_without_own_noise(noise, view, g) for view, g in zip(views, exact, strict=True)
+            facts.count_without_own_noise(noise, view, g)
+            for view, g in zip(views, exact, strict=True)
         )
         if scenario.privacy.listener.sees_sums:
             opened = Opened.of(scenario)
@@ -182,7 +160,7 @@ def _simulate_and_score(
             log_ratios = np.array([log_ratio for log_ratio, _ in sums])
             fewest_summed = min(n_summed for _, n_summed in sums)
         else:
-            closeness = coincidence_scores(noise, pair.owner, views, first, second)
+            closeness = facts.coincidence_scores(noise, pair.owner, views, first, second)
             log_ratios = _of_answers(noise, views, first, second)
     sent = [_release_ticks(view, pair.owner) for view in views]
     scores = {
@@ -192,10 +170,10 @@ def _simulate_and_score(
         "first answer": np.array([min(ticks, default=np.inf) for ticks in sent], dtype=float),
         "end": np.array([float(view.trace.end_tick) for view in views]),
     }
-    return _ScoredRuns(
+    return ScoredRuns(
         scores,
-        most_answers=np.max([answers_sent(view) for view in views], axis=0),
-        undercharge=largest_undercharge(problem, owed(scenario), views),
+        most_answers=np.max([facts.answers_sent(view) for view in views], axis=0),
+        undercharge=facts.largest_undercharge(problem, owed(scenario), views),
         n_without_own_noise=n_without_own_noise,
         fewest_summed=fewest_summed,
     )
@@ -306,7 +284,8 @@ def _of_counts(pair: Neighbours, view: View) -> float:
     law = pair.first.task.reply.bound
     if law is None or view.path is None:
         return 0.0
-    first, second = votes_by_round(pair.first, view), votes_by_round(pair.second, view)  # (K,)
+    of_pair = (pair.first, pair.second)
+    first, second = (facts.votes_by_round(problem, view) for problem in of_pair)  # (K,)
     n_summed = np.bincount(view.trace.updates["k"])[1:]
     shares = law.quantile - np.diff(np.log(view.path)) / law.rate
     from_middle = (shares - 0.5) * n_summed - (first + second) / 2

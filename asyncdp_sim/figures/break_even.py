@@ -11,10 +11,10 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
 from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.picture import label, row_labels
 from asyncdp_sim.figures.style import THEORY, VERMILION, looks
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.sentences.label import bound_moves, gradient_norm
+from asyncdp_sim.sentences.label import bound_moves, gradient_norm, named_guarantee
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
@@ -74,7 +74,8 @@ class JointSeries(sweep_figure.Series):
         bound = f"{sign} = {values}" if values else "no bound"
         if bound_moves(self.results[0].manifest):
             bound = f"{bound} at first"
-        return f"{self.name} ({bound}): {named_guarantee(self.results)}"
+        guarantee = named_guarantee([result.manifest for result in self.results])
+        return f"{self.name} ({bound}): {guarantee}"
 
 
 def select(sweep: Sweep) -> list[JointSeries] | str:

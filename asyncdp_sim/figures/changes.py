@@ -19,8 +19,8 @@ PSI = "psi_final_median"
 MEDIAN = "median ψ at the end"
 SEED = "run.seed"
 INTERVALS = (
-    "error bars: 95 % intervals over replicates (exact{}; the whole range of fewer than six "
-    "replicates)"
+    "error bars: 95 % intervals over replicates (exact for the median of ψ; the whole range of "
+    "fewer than six replicates)"
 )
 LEAST = 3
 """Fewest values of a swept number that figures are drawn against."""
@@ -153,8 +153,7 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
         FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for column in shown
     ]
-    exact = INTERVALS.format(" for the median of ψ")
-    text = f"What changes with {drawn[0].path}: {', '.join(names)}; {exact}"
+    text = f"What changes with {drawn[0].path}: {', '.join(names)}; {INTERVALS}"
     if drawn[0].selection != "":
         text += f"; lines for {drawn[0].selection}"
     if len(drawn) > 1 and any(_lines_coincide(column, drawn[0].path, rows) for column in shown):
@@ -243,8 +242,7 @@ def _differing_columns(rows: Sequence[Columns]) -> list[str]:
 
 def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
     """Return the caption, with the figures that are left out and why."""
-    exact = INTERVALS.format(" for the median of ψ")
-    text = f"Figures that differ between {len(drawn)} settings; {exact}"
+    text = f"Figures that differ between {len(drawn)} settings; {INTERVALS}"
     shown = _differing_columns(rows)
     left = [column.replace("_", " ") for column in FIGURES if column not in shown]
     if left:

@@ -69,7 +69,9 @@ def pictures(
     notes, first_result = list[str](), first(opened)
     name, shared_settings = str(first_result.scenario["id"]), ""
     if isinstance(opened, Result):
-        lines, others = [CurveLine(opened)], _of_result(opened)
+        lines, others = [CurveLine(opened)], list[Shown]()
+        if opened.has("gains"):
+            others.append((gains.by_owner(opened), [opened]))
     else:
         lines, shared_settings = _compared(opened, notes)
         others = _of_sweep(opened, name, notes, studies or {})
@@ -79,11 +81,6 @@ def pictures(
         others.append((spacetime.diagram(first_result), [first_result]))
     shown = [(picture.of(name, shared_settings), results) for picture, results in convergence_shown]
     return shown + [(picture.of(name), results) for picture, results in others], notes
-
-
-def _of_result(result: Result) -> list[Shown]:
-    """Return the pictures of a result that a sweep has not."""
-    return [(gains.by_owner(result), [result])] if result.has("gains") else []
 
 
 def _of_sweep(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[Shown]:

@@ -24,25 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.style import (
-    AT_END,
-    LEAST_POINTS,
-    LINE_END,
-    MOST,
-    THEORY,
-    WIDE,
-    broken,
-    legible,
-    lifted,
-    log_axis,
-    number_ticks,
-    owner_ticks,
-    per_cent,
-    plain_numbers,
-    sheet,
-    spread,
-    style,
-)
+from asyncdp_sim.figures import style
 from asyncdp_sim.scenario import Participants
 
 Kind = Literal[
@@ -176,7 +158,7 @@ def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any)
 
 
 def draw(
-    said: Declaration, width: float | None = None, foot: str = "", shade: str = THEORY
+    said: Declaration, width: float | None = None, foot: str = "", shade: str = style.THEORY
 ) -> Figure:
     """Draw a declaration.
 
@@ -198,7 +180,7 @@ def draw(
     now = -(-len(said.panels) // across)
     at_ends = len(said.panels) == 1
     at_ends &= all(len(m.end) <= LONGEST_AT_END for panel in said.panels for m in panel.marks)
-    with style(share):
+    with style.style(share):
         keys = _legend(said, wide, at_ends=at_ends)
         names = [str(key.get_label()) for key in keys]
         columns = legend_columns(names, wide * 8 / mpl.rcParams["legend.fontsize"])
@@ -214,7 +196,7 @@ def draw(
         more *= 1.2 * letters / 72
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         spare = 0.0 if width is None else SPARE * now
-        figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
+        figure = style.sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
         several = [figure.add_subplot(now, across, n + 1) for n in range(len(said.panels))]
         for axes, panel in zip(several, said.panels, strict=True):
             _draw(axes, panel, AXES * wide / across, AXES * height / now)
@@ -229,7 +211,7 @@ def draw(
         small: dict[str, Any] = {"ha": "left", "fontsize": letters}
         if note:  # its empty lines keep the room of the label, which has another colour
             room = "\n" * (1 + below[1].count("\n"))
-            both = figure.supxlabel(note + room, x=0.01, color=THEORY, **small)
+            both = figure.supxlabel(note + room, x=0.01, color=style.THEORY, **small)
             label = Annotation(below[1], (0, 0), xycoords=both, va="bottom", color=shade, **small)
             figure.add_artist(label)
         elif foot:
@@ -249,7 +231,7 @@ def _smaller(panel: Panel, share: float) -> Panel:
         if "markersize" in look:
             look["markersize"] *= share**0.25
         if isinstance(look.get("fontsize"), int | float):
-            look["fontsize"] = max(LEAST_POINTS, share * look["fontsize"])
+            look["fontsize"] = max(style.LEAST_POINTS, share * look["fontsize"])
     marks = [replace(mark, look=look) for mark, look in zip(panel.marks, looks, strict=True)]
     return replace(panel, marks=marks)
 
@@ -260,24 +242,24 @@ def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
         bare = mark.x is None and mark.kind not in ("level", "span")
         if not bare and not (mark.y is None and mark.low is None and mark.kind != "upright"):
             _DRAWN[mark.kind](axes, mark)
-    log_axis(axes, "x" * panel.x.log + "y" * panel.y.log)
+    style.log_axis(axes, "x" * panel.x.log + "y" * panel.y.log)
     for side, axis_side, room in (("x", panel.x, inches), ("y", panel.y, upward)):
         axis = axes.xaxis if side == "x" else axes.yaxis
-        name = "\n".join(broken(line, room) for line in axis_side.name.split("\n"))
+        name = "\n".join(style.broken(line, room) for line in axis_side.name.split("\n"))
         axis.set_label_text(name)
         if axis_side.limits != (None, None):
             axes.set(**{f"{side}lim": axis_side.limits})
         if axis_side.owners is not None:
-            owner_ticks(axes, side, axis_side.owners)
+            style.owner_ticks(axes, side, axis_side.owners)
         if axis_side.ticks is not None and axis_side.labels is None:
-            number_ticks(axis, axis_side.ticks)
+            style.number_ticks(axis, axis_side.ticks)
         elif axis_side.ticks is not None:
             axis.set_ticks(axis_side.ticks, axis_side.labels)
             axis.set_minor_locator(NullLocator())
         if axis_side.manner == "whole":
             axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         elif axis_side.manner == "share":
-            axis.set_major_formatter(FuncFormatter(per_cent))
+            axis.set_major_formatter(FuncFormatter(style.per_cent))
         if axis_side.grid:
             axes.grid(axis="x" if side == "x" else "y")
     if inches > AXES * PAGE:
@@ -298,7 +280,7 @@ def _share(several: Sequence[Axes], said: Declaration) -> None:
         if limits[0, 0] > limits[0, 1]:  # upside down
             low, high = limits[:, 0].max(), limits[:, 1].min()
         log = getattr(several[0], f"get_{side}scale")() == "log"
-        if log or high <= WIDE * limits[:, 1].min():
+        if log or high <= style.WIDE * limits[:, 1].min():
             for axes in several:
                 axes.set(**{f"{side}lim": (low, high)})
     names = [panel.y.name for panel in said.panels]
@@ -316,15 +298,12 @@ def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
     """Write what depends on the limits: plain numbers, arrows at the frame, names at ends."""
     for side, axis_side in (("x", panel.x), ("y", panel.y)):
         if axis_side.log and axis_side.ticks is None:
-            plain_numbers(axes, "x" if side == "x" else "y")
+            style.plain_numbers(axes, "x" if side == "x" else "y")
     if panel.y.log:
         _end_at_frame(axes)
     ended = [mark for mark in panel.marks if mark.end]
     if ended and at_ends:
-        last = [float(np.ravel(mark.y)[-1]) for mark in ended]
-        shades = [str(mark.look.get("color", THEORY)) for mark in ended]
-        end_labels(axes, last, [mark.end for mark in ended], shades,
-                   [mark.look.get("marker") for mark in ended])  # fmt: skip
+        _names_at_ends(axes, ended)
 
 
 def _seen(key: Line2D | Patch) -> tuple[object, ...]:
@@ -336,14 +315,14 @@ def _seen(key: Line2D | Patch) -> tuple[object, ...]:
 
 def _legend(said: Declaration, wide: float, *, at_ends: bool) -> list[Line2D | Patch]:
     """Return the keys of a legend so wide, each look and name once."""
-    inches = AXES * wide * LEAST_POINTS / mpl.rcParams["legend.fontsize"]
+    inches = AXES * wide * style.LEAST_POINTS / mpl.rcParams["legend.fontsize"]
     most = 2 if wide > NARROW * 2 else 4  # lines of a name
     keys = list[Line2D | Patch]()
     for mark in (mark for panel in said.panels for mark in panel.marks if mark.kind != "note"):
         look = {part: value for part, value in mark.look.items() if part not in NOT_IN_KEY}
         area = mark.kind in ("band", "span", "bars", "boxes")
         for name in (mark.name, "" if at_ends else mark.end):
-            rows = lettered(broken(name, inches)).split("\n")
+            rows = lettered(style.broken(name, inches)).split("\n")
             text = "\n".join(rows[:most]) + " …" * (len(rows) > most)
             if name and area:
                 keys.append(Patch(label=text, **({"linewidth": 0} | look)))
@@ -366,13 +345,13 @@ def _rows(axes: Axes, mark: Layer) -> None:
     """Draw estimates and their intervals in rows; what has diverged is an arrow at the right."""
     values = np.array([mark.x, mark.low, mark.high])
     places, look = np.asarray(mark.y), dict(mark.look)
-    diverged = values[0] > MOST
+    diverged = values[0] > style.MOST
     value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
     drawn = {"fmt": look.pop("marker"), "elinewidth": 1.1, "capsize": 2, **look}
     points, *_ = axes.errorbar(value, places, xerr=strokes(value, low, high), **drawn)
     points.set_clip_on(False)  # whole at the end of the axis; strokes may leave it
     if diverged.any():
-        arrow = {"gid": AT_END, "marker": ">", "linestyle": "none", "clip_on": False, **look}
+        arrow = {"gid": style.AT_END, "marker": ">", "linestyle": "none", "clip_on": False, **look}
         ends = np.ones(np.count_nonzero(diverged))
         axes.plot(ends, places[diverged], transform=axes.get_yaxis_transform(), **arrow)
 
@@ -470,45 +449,27 @@ def legend_columns(names: Sequence[str], inches: float) -> int:
     return 1
 
 
-def end_labels(
-    axes: Axes,
-    ends: Sequence[float],
-    names: Sequence[str],
-    colours: Sequence[str],
-    marks: Sequence[str | None] | None = None,
-) -> None:
-    """Write each line's name right of the axes, at the height of its end.
-
-    Parameters
-    ----------
-    axes : Axes
-        All lines drawn; their limits are fixed here.
-    ends : sequence of float
-        Where each line ends, in data units.
-    marks : sequence, optional
-        Markers of the lines, which stand before their names.
-    """
+def _names_at_ends(axes: Axes, ended: Sequence[Layer]) -> None:
+    """Write each line's name, behind its marker, right of the axes at the height of its end."""
     axes.set_ylim(axes.get_ylim())
     to_share = axes.transData + axes.transAxes.inverted()
-    points = [(axes.get_xlim()[1], end if np.isfinite(end) else np.inf) for end in ends]
+    last = [float(np.ravel(mark.y)[-1]) for mark in ended]
     heights = [
-        float(np.clip(to_share.transform(point)[1], 0, 1)) if np.isfinite(point[1]) else 1.0
-        for point in points
-    ]
-    signs = [None] * len(names) if marks is None else marks
-    placed = lifted(spread(heights, GAP), GAP)
-    for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
+        float(np.clip(to_share.transform((axes.get_xlim()[1], end))[1], 0, 1))
+        if np.isfinite(end) else 1.0
+        for end in last
+    ]  # fmt: skip
+    for height, mark in zip(style.spread(heights, GAP), ended, strict=True):
+        colour, sign = str(mark.look.get("color", style.THEORY)), mark.look.get("marker")
         left = 7.0  # points, as markers and letters are alike wide in wide and narrow axes
         if sign is not None:
-            look: dict[str, Any] = {"clip_on": False, "gid": LINE_END, "color": colour}
+            look: dict[str, Any] = {"clip_on": False, "gid": style.LINE_END, "color": colour}
             axes.plot(1, height, sign, markersize=4.5, scalex=False, scaley=False,
                       transform=_right_of(axes, left), **look)  # fmt: skip
             left += 6.0
-        axes.text(
-            1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
-            va="center", gid=LINE_END,
-            fontsize=mpl.rcParams["legend.fontsize"],
-        )  # fmt: skip
+        name = axes.text(1, height, lettered(mark.end), transform=_right_of(axes, left))
+        name.set(color=style.legible(colour), va="center", gid=style.LINE_END)
+        name.set_fontsize(mpl.rcParams["legend.fontsize"])
 
 
 def _right_of(axes: Axes, points: float) -> Transform:

@@ -47,11 +47,6 @@ def row_labels(shown: Sequence[Sequence[Result]], rows: int | Sequence[int] = 1)
     return {name: np.repeat(np.array(own, dtype=object), rows) for name, own in values.items()}
 
 
-def named_guarantee(results: Sequence[Result]) -> str:
-    """Return what these results guarantee, in a few words."""
-    return labels.named_guarantee([result.manifest for result in results])
-
-
 def listed(texts: Sequence[str], between: str = ", ") -> str:
     """Return distinct texts side by side; of many the first and the last, and how many."""
     distinct = list(dict.fromkeys(texts))

@@ -1,18 +1,17 @@
 """Space–time diagram: the messages between owners and learner in a window of simulated time.
 
-First the marks, which a run's events amount to, each with its kind, place and times; then their
-looks; then the diagram.
+First the looks of the kinds of marks; then the marks, which a run's events amount to, each with its
+kind, place and times; then the diagram.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Columns, Ints
+from asyncdp_sim.core.arrays import Array, Columns, Ints, Table
 from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import agreed, number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
@@ -30,17 +29,14 @@ from asyncdp_sim.trace.spans import (
     QUERY,
     REQUEST,
     WAITING,
-    Span,
     spans,
 )
 from asyncdp_sim.trace.vocabulary import EVENTS
 
-Events = npt.NDArray[np.void]
-_KINDS = {kind.name: kind.value for kind in EventKind}
 _DETAILS = {detail.name.replace("_", "-"): detail.value for detail in Detail} | {None: 0}
 
 
-def events_of(result: Result, replicate: int) -> Events:
+def events_of(result: Result, replicate: int) -> Table:
     """Return the events of a replicate.
 
     Raises
@@ -60,7 +56,7 @@ def events_of(result: Result, replicate: int) -> Events:
     for name in ("message", "attempt"):  # null, which a frame reads as NaN, is none
         rows[name] = np.nan_to_num(columns[name].astype(float))
     try:
-        rows["kind"] = [_KINDS[kind] for kind in columns["kind"]]
+        rows["kind"] = [EventKind[kind] for kind in columns["kind"]]
         rows["detail"] = [
             _DETAILS[detail.replace("_", "-") if isinstance(detail, str) else None]
             for detail in columns["detail"]
@@ -77,14 +73,11 @@ REFUSED, QUEUED, DISCARDED = "request refused", "request queued", "answer discar
 REQUEST_LOST, QUERY_LOST, ANSWER_LOST = "request lost", "query lost", "answer lost"
 COLLIDED, UNACKNOWLEDGED = "answer collided", "acknowledgement lost"
 
-MESSAGES = (
-    REQUEST, REFUSED, QUEUED, REQUEST_LOST, QUERY, QUERY_LOST,
-    ANSWER, COLLIDED, ANSWER_LOST, DISCARDED,
-)  # fmt: skip
-"""Marks that go from an owner to the learner, or back."""
-
 ON_LEARNER = (LOCK, UPDATE, TIMEOUT, BROADCAST)
 """Marks on the learner's own line."""
+ON_AIR = (ANSWER, COLLIDED, ANSWER_LOST, DISCARDED)
+"""Messages that hold a shared channel, shown on their owner's line meanwhile."""
+FAILED = (REQUEST_LOST, QUERY_LOST, ANSWER_LOST, COLLIDED, REFUSED, DISCARDED)
 
 _INSTANTS = {
     K.clock_tick: TICK,
@@ -96,7 +89,7 @@ _INSTANTS = {
     K.budget_exhausted: SPENT,
     K.acknowledgement_lost: UNACKNOWLEDGED,
 }
-_ENDINGS = {
+_ENDINGS: Mapping[tuple[str, EventKind | None], str] = {
     (REQUEST, K.request_refused): REFUSED,
     (REQUEST, K.request_queued): QUEUED,
     (REQUEST, K.request_lost): REQUEST_LOST,
@@ -107,313 +100,249 @@ _ENDINGS = {
 }
 
 
-class DrawnMark(NamedTuple):
-    """Something to draw.
+@dataclass(frozen=True)
+class Look:
+    """Look of a kind of mark.
 
     Attributes
     ----------
-    what : str
-        One of this module's names, or a span's.
-    owner, message, attempt : int
-        0 is none.
-    start, end : int
-        In ticks; equal for an instant.
+    label : str
+        Its name in the legend.
+    form : str
+        A ``message`` between an owner's line and the learner's; a ``bar``, a ``sign`` or a short
+        ``stroke`` on a line; or a ``line`` itself.
+    colour : str
+    size : float
+        Of a marker, in points; of a bar or a stroke half its height, in rows.
+    marker : str
+        The sign, or what a message ends in, instead of a head.
+    hollow : bool
+        Whether the marker is.
+    down : bool
+        Whether the message comes from the learner.
+    broken : bool
+        Whether the message does not arrive.
     """
 
-    what: str
-    owner: int
-    message: int
-    attempt: int
-    start: int
-    end: int
+    label: str
+    form: Literal["message", "bar", "stroke", "sign", "line"]
+    colour: str
+    size: float = 6.0
+    marker: str = ""
+    hollow: bool = False
+    down: bool = False
+    broken: bool = False
 
+    def sign(self) -> dict[str, Any]:
+        """Return how the marker is drawn."""
+        outlined = self.hollow or self.marker == "_"
+        return {
+            "marker": self.marker, "markersize": self.size, "color": self.colour, "zorder": 6,
+            "markerfacecolor": "white" if self.hollow else self.colour,
+            "markeredgecolor": self.colour if outlined else "white",
+            "markeredgewidth": 1.2 if outlined else 0.5, "linestyle": "none",
+        }  # fmt: skip
 
-def marks(events: Events, end_tick: int) -> list[DrawnMark]:
-    """Return all that one replicate's events amount to, in the order of beginning."""
-    drawn = [_lasting(span) for span in spans(events, end_tick) if span.name != EXCHANGE]
-    drawn = [mark for mark in drawn if mark.end > mark.start or mark.what in MESSAGES]
-    for tick, kind, owner, message, attempt, detail in events.tolist():
-        if kind in _INSTANTS:
-            name = _INSTANTS[kind]
-            if name == RETRY and detail == Detail.channel_busy:
-                name = SENSED
-            drawn.append(DrawnMark(name, owner, message, attempt, tick, tick))
-    return sorted(drawn, key=lambda mark: (mark.start, mark.end))
-
-
-def within(found: Sequence[DrawnMark], start: int, end: int) -> list[DrawnMark]:
-    """Return the marks that touch the window [start, end), lasting ones cut by it included."""
-    return [mark for mark in found if mark.start < end and mark.end >= start]
-
-
-def most_active(found: Sequence[DrawnMark], most: int, owners: Sequence[int]) -> list[int]:
-    """Return the owners to show: all if they are few, else those with most marks, in order."""
-    if len(owners) <= most:
-        return list(owners)
-    count = Counter(mark.owner for mark in found if mark.owner > 0 and mark.what != OFFLINE)
-    ranked = sorted(count, key=lambda owner: (-count[owner], owner))
-    return sorted(ranked[:most]) if ranked else list(owners[:most])
-
-
-def of_owners(found: Sequence[DrawnMark], owners: Collection[int]) -> list[DrawnMark]:
-    """Return these owners' marks, and all that happens on the learner's own line."""
-    return [m for m in found if m.owner in owners or m.what in ON_LEARNER]
-
-
-def _lasting(span: Span) -> DrawnMark:
-    name = span.name if span.ending is None else _ENDINGS.get((span.name, span.ending), span.name)
-    return DrawnMark(name, span.owner, span.message, span.attempt, span.start, span.end)
+    def key(self) -> Layer:
+        """Return what a legend shows."""
+        if self.form == "bar":
+            return Layer("boxes", name=self.label, look={"facecolor": self.colour})
+        look: dict[str, Any] = {"color": self.colour}
+        if self.form == "line":
+            look |= {"linestyle": OFF}
+        elif self.form == "stroke":
+            look |= {"linestyle": "none", "marker": "|", "markersize": 8}
+        elif self.marker == "":
+            look |= {"linewidth": 1.0, "marker": "v" if self.down else "^", "markersize": 5}
+        else:
+            look = self.sign()
+            if self.form == "message":
+                look |= {"linestyle": "-", "linewidth": 1.0}
+                look |= {"marker": "|"} if self.marker == "_" else {}
+        return Layer("line", name=self.label, look=look)
 
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO[:6]
 BLACK, DARK, GRAY = "#000000", "#555555", "#aaaaaa"
+OFF = (0, (1, 3))
+"""Line of an owner that is offline."""
+
+LOOKS = {
+    TICK: Look("clock tick", "stroke", BLACK, 0.2),
+    DROPPED: Look("tick dropped", "stroke", GRAY, 0.12),
+    REQUEST: Look("request", "message", SKY),
+    REFUSED: Look("request refused", "message", ORANGE, marker="_"),
+    QUEUED: Look("request queued", "message", SKY, marker="o", hollow=True),
+    WAITING: Look("waits for its turn", "bar", "#bfe2f7", 0.11),
+    REQUEST_LOST: Look("request lost", "message", PURPLE, marker="D", broken=True),
+    SENSED: Look("channel heard busy", "sign", ORANGE, 5.5, "s", hollow=True),
+    RETRY: Look("tries again later", "sign", ORANGE, 6.0, ">", hollow=True),
+    BROADCAST: Look("query to all", "sign", BLUE, 5.5, "s"),
+    QUERY: Look("query", "message", BLUE, down=True),
+    QUERY_LOST: Look("query lost", "message", PURPLE, marker="v", down=True, broken=True),
+    COMPUTING: Look("computes, waits to send", "bar", "#f3d08a", 0.11),
+    ANSWER: Look("answer", "message", GREEN),
+    COLLIDED: Look("answer collided", "message", VERMILION, marker="X", broken=True),
+    ANSWER_LOST: Look("answer lost", "message", PURPLE, marker="o", hollow=True, broken=True),
+    DISCARDED: Look("answer discarded", "message", DARK, marker="s", hollow=True),
+    UNACKNOWLEDGED: Look("acknowledgement lost", "sign", PURPLE, 6.5, "P"),
+    LOCK: Look("learner locked", "bar", "#c4c4c4", 0.24),
+    UPDATE: Look("update $k$", "sign", BLACK, 5.5, "o"),
+    TIMEOUT: Look("learner's timeout", "sign", VERMILION, 5.5, "D", hollow=True),
+    SPENT: Look("budget spent", "sign", BLACK, 9.0, "*"),
+    OFFLINE: Look("owner offline", "line", GRAY),
+}
+"""Of each kind of mark, in the legend's order."""
+MESSAGES = [kind for kind, look in LOOKS.items() if look.form == "message"]
+
+MARK = np.dtype(
+    [("what", "U24"), *((name, "i8") for name in ("owner", "message", "attempt", "start", "end"))]
+)
+"""Something to draw: what it is; owner, message and attempt, 0 being none; and its ticks."""
+
+
+def marks(events: Table, end_tick: int) -> Table:
+    """Return all that one replicate's events amount to, in the order of beginning."""
+    lasting = [
+        (_ENDINGS.get((span.name, span.ending), span.name), *span[1:-1])
+        for span in spans(events, end_tick)
+        if span.name != EXCHANGE
+    ]
+    rows = [row for row in lasting if row[-1] > row[-2] or row[0] in MESSAGES]
+    for tick, kind, owner, message, attempt, detail in events.tolist():
+        if kind in _INSTANTS:
+            sensed = kind == K.retry and detail == Detail.channel_busy
+            name = SENSED if sensed else _INSTANTS[kind]
+            rows.append((name, owner, message, attempt, tick, tick))
+    return np.array(sorted(rows, key=lambda row: row[-2:]), dtype=MARK)
+
+
+def within(rows: Table, start: int, end: int) -> Table:
+    """Return the marks that touch the window [start, end), lasting ones cut by it included."""
+    return rows[(rows["start"] < end) & (rows["end"] >= start)]
+
+
+def most_active(rows: Table, most: int, owners: Sequence[int]) -> list[int]:
+    """Return the owners to show: all if they are few, else those with most marks, in order."""
+    if len(owners) <= most:
+        return list(owners)
+    active = rows["owner"][(rows["owner"] > 0) & (rows["what"] != OFFLINE)]
+    numbers, count = np.unique(active, return_counts=True)
+    ranked = numbers[np.argsort(-count, kind="stable")][:most]
+    return sorted(ranked.tolist()) or list(owners[:most])
+
 
 BROKEN = 0.5
 """How many rows above its owner's line a message breaks off which does not arrive."""
 BARRIER = 0.32
 """Where a message ends that the learner turns away: just below its line."""
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """Look of a message.
-
-    Attributes
-    ----------
-    colour : str
-    marker : str, optional
-        What it ends in, instead of a head.
-    down : bool
-        Whether it comes from the learner.
-    broken : bool
-        Whether it does not arrive.
-    """
-
-    colour: str
-    marker: str | None = None
-    down: bool = False
-    broken: bool = False
-
-    def sign(self) -> dict[str, Any]:
-        """Return how the mark at its end is drawn."""
-        return _sign(self.marker or "", self.colour, hollow=self.marker in ("o", "s"))
-
-    def key(self) -> dict[str, Any]:
-        """Return how a legend shows it."""
-        line = {"color": self.colour, "linestyle": "-", "linewidth": 1.0}
-        if self.marker is None:
-            return line | {"marker": "v" if self.down else "^", "markersize": 5}
-        return self.sign() | line | ({"marker": "|"} if self.marker == "_" else {})
-
-
-def _sign(marker: str, colour: str, size: float = 6.0, *, hollow: bool = False) -> dict[str, Any]:
-    face = "white" if hollow else colour
-    thin = {"markeredgewidth": 1.2 if hollow or marker == "_" else 0.5, "linestyle": "none"}
-    edge = colour if hollow or marker == "_" else "white"
-    return {"marker": marker, "markersize": size, "markerfacecolor": face,
-            "markeredgecolor": edge, "color": colour, "zorder": 6} | thin  # fmt: skip
-
-
-ARROWS = {
-    REQUEST: Arrow(SKY),
-    REFUSED: Arrow(ORANGE, "_"),
-    QUEUED: Arrow(SKY, "o"),
-    REQUEST_LOST: Arrow(PURPLE, "D", broken=True),
-    QUERY: Arrow(BLUE, down=True),
-    QUERY_LOST: Arrow(PURPLE, "v", down=True, broken=True),
-    ANSWER: Arrow(GREEN),
-    COLLIDED: Arrow(VERMILION, "X", broken=True),
-    ANSWER_LOST: Arrow(PURPLE, "o", broken=True),
-    DISCARDED: Arrow(DARK, "s"),
-}
-"""Messages."""
-
-ON_AIR = {ANSWER, COLLIDED, ANSWER_LOST, DISCARDED}
-"""Messages that hold a shared channel, shown on their owner's line meanwhile."""
-
-BARS = {LOCK: "#c4c4c4", COMPUTING: "#f3d08a", WAITING: "#bfe2f7"}
-"""What lasts, on a line."""
-
-STROKES = {TICK: (BLACK, 0.2), DROPPED: (GRAY, 0.12)}
-"""Short strokes across a line: colour and half length."""
-
-SIGNS = {
-    UPDATE: _sign("o", BLACK, 5.5),
-    TIMEOUT: _sign("D", VERMILION, 5.5, hollow=True),
-    BROADCAST: _sign("s", BLUE, 5.5),
-    RETRY: _sign(">", ORANGE, 6.0, hollow=True),
-    SENSED: _sign("s", ORANGE, 5.5, hollow=True),
-    SPENT: _sign("*", BLACK, 9.0),
-    UNACKNOWLEDGED: _sign("P", PURPLE, 6.5),
-}
-"""Instants."""
-
-LABELS = {
-    TICK: "clock tick",
-    DROPPED: "tick dropped",
-    REQUEST: "request",
-    REFUSED: "request refused",
-    QUEUED: "request queued",
-    WAITING: "waits for its turn",
-    REQUEST_LOST: "request lost",
-    SENSED: "channel heard busy",
-    RETRY: "tries again later",
-    BROADCAST: "query to all",
-    QUERY: "query",
-    QUERY_LOST: "query lost",
-    COMPUTING: "computes, waits to send",
-    ANSWER: "answer",
-    COLLIDED: "answer collided",
-    ANSWER_LOST: "answer lost",
-    DISCARDED: "answer discarded",
-    UNACKNOWLEDGED: "acknowledgement lost",
-    LOCK: "learner locked",
-    UPDATE: "update $k$",
-    TIMEOUT: "learner's timeout",
-    SPENT: "budget spent",
-    OFFLINE: "owner offline",
-}
-"""Names in the legend, in its order."""
-
-
 INCHES_PER_NUMBER = 0.28
 
 
-@dataclass(frozen=True)
-class Scene:
-    """The learner's line on top and one line per owner below, in a window of time.
+def _layers(
+    rows: Table, line: Mapping[int, int], window: tuple[int, int], airtime: int | None
+) -> list[Layer]:
+    """Return the marks of a window as layers: owners' lines below the learner's.
 
-    Attributes
+    Parameters
     ----------
-    row : mapping
+    rows : structured array
+    line : mapping
         From the numbers of owners to their lines, from the top and from 1 on.
     window : tuple of int
         [start, end) in ticks.
     airtime : int, optional
         For how many ticks an answer is on air, where a channel is shared.
-    room : float
-        Time units that a number above an update takes.
     """
-
-    row: Mapping[int, int]
-    window: tuple[int, int]
-    airtime: int | None
-    room: float
-
-    def layers(self, found: Sequence[DrawnMark], first_k: int) -> list[Layer]:
-        """Return the marks of the window as layers; its first update is number ``first_k``."""
-        by_kind: dict[str, list[DrawnMark]] = {}
-        for mark in found:
-            by_kind.setdefault(mark.what, []).append(mark)
-        drawn = self._lines(by_kind.get(OFFLINE, []))
-        for kind, marks in by_kind.items():
-            x, y = to_units(_column(marks, "start")), np.array([self._home(mark) for mark in marks])
-            if kind in BARS:
-                drawn.append(self._bars(marks, BARS[kind], 0.24 if kind == LOCK else 0.11))
-            elif kind in ARROWS:
-                drawn += self._messages(kind, marks)
-            elif kind in STROKES:
-                colour, half = STROKES[kind]
-                look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "zorder": 5}
-                drawn.append(Layer("strokes", x, None, y - half, y + half, look=look))
-            elif kind in SIGNS:
-                drawn.append(Layer("line", x, y, look=SIGNS[kind]))
-        travelling = {query.message for query in by_kind.get(QUERY, [])}
-        sent = [mark for mark in by_kind.get(BROADCAST, []) if mark.message not in travelling]
-        if len(sent) > 0:  # queries that take no time
-            look = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
-            x, foot = to_units(_column(sent, "start")), np.full(len(sent), len(self.row) + 0.4)
-            drawn.append(Layer("strokes", x, None, 0 * foot, foot, look=look))
-        drawn += self._numbers(by_kind.get(UPDATE, []), first_k)
-        drawn += [_key(kind) for kind in LABELS if kind in by_kind]
-        if self.airtime is not None and by_kind.keys() & ON_AIR:
-            shade = {"facecolor": ARROWS[ANSWER].colour}
-            drawn.append(Layer("boxes", name="on air, by how it ends", look=shade))
-        return drawn
-
-    def _home(self, mark: DrawnMark) -> float:
-        return 0.0 if mark.what in ON_LEARNER else float(self.row[mark.owner])
-
-    def _lines(self, absent: Iterable[DrawnMark]) -> list[Layer]:
-        """Return the learner's line, and each owner's, dotted while it is offline."""
-        start, end = self.window
-        away: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self.row}
-        for mark in absent:
-            away[mark.owner].append((mark.start, mark.end))
-        present, gone = [(start, end, 0)], list[tuple[int, int, int]]()
-        for owner, row in self.row.items():
-            since = start
-            for left, back in away[owner]:
-                present.append((since, max(left, since), row))
-                gone.append((left, back, row))
-                since = back
-            present.append((since, max(end, since), row))
-        solid: dict[str, Any] = {"color": DARK, "linewidth": 0.7, "zorder": 1}
-        dotted: dict[str, Any] = solid | {"color": GRAY, "linestyle": (0, (1, 3))}
-        return [
-            Layer("segments", to_units(part[:, :2]), part[:, [2, 2]].astype(float), look=look)
-            for part, look in ((np.array(lines).reshape(-1, 3), look)
-                               for lines, look in ((present, solid), (gone, dotted)))
-        ]  # fmt: skip
-
-    def _messages(self, what: str, some: Sequence[DrawnMark]) -> list[Layer]:
-        look = ARROWS[what]
-        row = np.array([self.row[mark.owner] for mark in some], dtype=float)
-        origin, goal = np.zeros(len(some)) if look.down else row, 0 * row
-        if look.broken:
-            goal = row - BROKEN
-        elif look.marker is not None:
-            goal = np.full(len(some), BARRIER)
-        elif look.down:
-            goal = row
-        times = to_units(np.stack([_column(some, "start"), _column(some, "end")], axis=1))
-        rows = np.stack([origin, goal], axis=1)
-        if look.marker is None:
-            drawn = [Layer("arrows", times, rows, look={"color": look.colour, "zorder": 4})]
-        else:
-            line = {"color": look.colour, "linewidth": 0.9, "zorder": 4}
-            drawn = [Layer("segments", times, rows, look=line),
-                     Layer("line", times[:, 1], goal, look=look.sign())]  # fmt: skip
-        if self.airtime is not None and what in ON_AIR:
-            on_air = [m._replace(end=min(m.end, m.start + self.airtime)) for m in some]
-            drawn.append(self._bars(on_air, look.colour, 0.11))
-        return drawn
-
-    def _bars(self, some: Sequence[DrawnMark], colour: str, half: float) -> Layer:
-        left, right = (to_units(_column(some, end)) for end in ("start", "end"))
-        y = np.array([self._home(mark) for mark in some])[:, None]
-        corners = y + half * np.array([-1.0, -1.0, 1.0, 1.0])
-        look = {"facecolor": colour, "edgecolor": "none", "zorder": 2}
-        return Layer("boxes", np.stack([left, right, right, left], axis=1), corners, look=look)
-
-    def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> Iterator[Layer]:
-        """Yield k above updates, as many as have room."""
-        free = float(to_units(self.window[0])) - self.room
-        look = {"xytext": (0, 0), "ha": "center", "va": "bottom", "gid": MAY_GO}
-        for k, mark in enumerate(updates, start=first_k):
-            x = float(to_units(mark.start))
-            if x >= free:
-                yield Layer("note", x, -0.34, name=f"{k}", look=look)
-                free = x + self.room * max(1, len(str(k)) / 3)
+    kinds = rows["what"]
+    place = np.array([line.get(owner, 0) for owner in rows["owner"].tolist()], dtype=float)
+    place[np.isin(kinds, ON_LEARNER)] = 0.0
+    drawn = _lines(rows[kinds == OFFLINE], line, window)
+    for kind in dict.fromkeys(kinds.tolist()):
+        here, look = kinds == kind, LOOKS[kind]
+        start, end, y = rows["start"][here], rows["end"][here], place[here]
+        x = to_units(start)
+        if look.form == "bar":
+            drawn.append(_bars(start, end, y, look.colour, look.size))
+        elif look.form == "message":
+            drawn += _messages(x, to_units(end), y, look)
+            if airtime is not None and kind in ON_AIR:
+                drawn.append(_bars(start, np.minimum(end, start + airtime), y, look.colour, 0.11))
+        elif look.form == "stroke":
+            stroke: dict[str, Any] = {"color": look.colour, "linewidth": 1.0, "zorder": 5}
+            drawn.append(Layer("strokes", x, None, y - look.size, y + look.size, look=stroke))
+        elif look.form == "sign":
+            drawn.append(Layer("line", x, y, look=look.sign()))
+    travelling = rows["message"][kinds == QUERY]
+    sent = rows["start"][(kinds == BROADCAST) & ~np.isin(rows["message"], travelling)]
+    if len(sent) > 0:  # queries that take no time
+        straight = {"color": LOOKS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
+        foot = np.full(len(sent), len(line) + 0.4)
+        drawn.append(Layer("strokes", to_units(sent), None, 0 * foot, foot, look=straight))
+    return drawn
 
 
-def _column(some: Sequence[DrawnMark], name: str) -> Ints:
-    return np.array([getattr(mark, name) for mark in some], dtype=np.int64)
+def _lines(absent: Table, line: Mapping[int, int], window: tuple[int, int]) -> list[Layer]:
+    """Return the learner's line, and each owner's, dotted while it is offline."""
+    start, end = window
+    present, gone = [(start, end, 0)], list[tuple[int, int, int]]()
+    for owner, row in line.items():
+        since = start
+        for left, back in absent[absent["owner"] == owner][["start", "end"]].tolist():
+            present.append((since, max(left, since), row))
+            gone.append((left, back, row))
+            since = back
+        present.append((since, max(end, since), row))
+    layers = []
+    for parts, colour, style in ((present, DARK, "solid"), (gone, GRAY, OFF)):
+        look = {"color": colour, "linestyle": style, "linewidth": 0.7, "zorder": 1}
+        ends = np.array(parts).reshape(-1, 3)
+        rows = ends[:, [2, 2]].astype(float)
+        layers.append(Layer("segments", to_units(ends[:, :2]), rows, look=look))
+    return layers
 
 
-def _key(what: str) -> Layer:
-    """Return what a legend shows of a kind of mark."""
-    if what in BARS:
-        return Layer("boxes", name=LABELS[what], look={"facecolor": BARS[what]})
-    look = SIGNS.get(what, {})
-    if what in ARROWS:
-        look = ARROWS[what].key()
-    elif what in STROKES:
-        colour, _ = STROKES[what]
-        look = {"linestyle": "none", "marker": "|", "markersize": 8, "color": colour}
-    elif what == OFFLINE:
-        look = {"color": GRAY, "linestyle": (0, (1, 3))}
-    return Layer("line", name=LABELS[what], look=look)
+def _messages(sent: Array, arrives: Array, row: Array, look: Look) -> list[Layer]:
+    """Return messages between the owners' rows and the learner's."""
+    origin = 0 * row if look.down else row
+    if look.broken:
+        goal = row - BROKEN
+    elif look.marker:
+        goal = np.full(len(row), BARRIER)
+    else:
+        goal = row if look.down else 0 * row
+    times, rows = np.stack([sent, arrives], axis=1), np.stack([origin, goal], axis=1)
+    if look.marker == "":
+        return [Layer("arrows", times, rows, look={"color": look.colour, "zorder": 4})]
+    line = {"color": look.colour, "linewidth": 0.9, "zorder": 4}
+    end = Layer("line", arrives, goal, look=look.sign())
+    return [Layer("segments", times, rows, look=line), end]
+
+
+def _bars(start: Ints, end: Ints, row: Array, colour: str, half: float) -> Layer:
+    left, right = to_units(start), to_units(end)
+    corners = row[:, None] + half * np.array([-1.0, -1.0, 1.0, 1.0])
+    look = {"facecolor": colour, "edgecolor": "none", "zorder": 2}
+    return Layer("boxes", np.stack([left, right, right, left], axis=1), corners, look=look)
+
+
+def _numbers(updates: Ints, first_k: int, room: float) -> Iterator[Layer]:
+    """Yield k above updates at these ticks, as many as have room: time units for one number."""
+    free = -inf
+    look = {"xytext": (0, 0), "ha": "center", "va": "bottom", "gid": MAY_GO}
+    for k, x in enumerate(to_units(updates).tolist(), start=first_k):
+        if x >= free:
+            yield Layer("note", x, -0.34, name=f"{k}", look=look)
+            free = x + room * max(1, len(str(k)) / 3)
+
+
+def _keys(kinds: Collection[str], airtime: int | None) -> list[Layer]:
+    """Return what the legend shows of these kinds of marks."""
+    keys = [look.key() for kind, look in LOOKS.items() if kind in kinds]
+    if airtime is not None and any(kind in kinds for kind in ON_AIR):
+        shade = {"facecolor": LOOKS[ANSWER].colour}
+        keys.append(Layer("boxes", name="on air, by how it ends", look=shade))
+    return keys
 
 
 PAGE = 9.0  # inches
@@ -426,7 +355,7 @@ def diagram(
     *,
     start: float = 0.0,
     end: float | None = None,
-    happened: Events | None = None,
+    happened: Table | None = None,
     window: float = WINDOW,
     most: int = MOST_MESSAGES,
     inches: float | None = None,
@@ -455,68 +384,59 @@ def diagram(
         If the result kept no events, or none in this window.
     """
     chosen = result.replicates[0]
-    table = events_of(result, chosen) if happened is None else happened
-    over = int(table["tick"][-1])
+    events = events_of(result, chosen) if happened is None else happened
+    over = int(events["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
     until = result.scenario["run"].get("until")
     may_go_on = until is not None and to_ticks(until) > over  # after the last event
-    every = marks(table, max(over, last) if may_go_on else over)
+    every = marks(events, max(over, last) if may_go_on else over)
     rows = within(every, first, last)
     if len(rows) == 0:
         reason = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
         raise not_a_result(result.directory, f"{reason} of replicate {chosen}")
     participants = result.participants
     shown = most_active(rows, FEW_OWNERS, participants.numbers)
-    rows = of_owners(rows, shown)
-    begins = sorted(m.start for m in rows if m.what in MESSAGES and m.start >= first)
-    if end is None and len(begins) > most:
-        last = max(begins[most], first + 1)
+    rows = rows[np.isin(rows["owner"], shown) | np.isin(rows["what"], ON_LEARNER)]
+    messages = rows["start"][np.isin(rows["what"], MESSAGES) & (rows["start"] >= first)]
+    if end is None and len(messages) > most:
+        last = max(int(messages[most]), first + 1)
         rows = within(rows, first, last)
-    width = PAGE if inches is None else max(PAGE, inches * _sent(rows))
+    sent = np.count_nonzero(np.isin(rows["what"], MESSAGES))
+    width = PAGE if inches is None else max(PAGE, inches * sent)
     airtime = result.scenario["channel"].get("airtime")
+    on_air = to_ticks(airtime) if isinstance(airtime, int | float) else None
     learner = isinstance(result.network, Unknown) or result.network.protocol.has_learner
-    scene = Scene(
-        {owner: row for row, owner in enumerate(shown, start=1)}, (first, last),
-        to_ticks(airtime) if isinstance(airtime, int | float) else None,
-        float(to_units(last - first)) * INCHES_PER_NUMBER / (width - 1),
-    )  # fmt: skip
-    before = sum(mark.what == UPDATE and mark.start < first for mark in every)
+    line = {owner: row for row, owner in enumerate(shown, start=1)}
+    made = every["start"][every["what"] == UPDATE]
+    room = float(to_units(last - first)) * INCHES_PER_NUMBER / (width - 1)
+    layers = [
+        *_layers(rows, line, (first, last), on_air),
+        *_numbers(rows["start"][rows["what"] == UPDATE], 1 + int((made < first).sum()), room),
+        *_keys(set(rows["what"].tolist()), on_air),
+    ]
     named = dict(zip(participants.numbers, participants.labels, strict=True))
     labels = ["learner" if learner else "meetings", *(plain_text(named[owner]) for owner in shown)]
     unit = unit_of([result.manifest["scenario"]])
     across = Side(time_axis(unit), limits=(float(to_units(first)), float(to_units(last))))
     people = Side("owner $i$", limits=(len(shown) + 0.5, -0.7), labels=labels,
                   ticks=range(len(labels)))  # fmt: skip
-    panel = Panel(scene.layers(rows, before + 1), across, people)
-    drawn = _as_table(rows)
+    table = {name: rows[name] for name in MARK.names or ()}
+    table |= {name: to_units(rows[name]) for name in ("start", "end")}
     size = (width, 1.9 + 0.36 * (len(shown) + 1))
-    declared = Declaration([panel], size, in_unit(happenings(drawn, last - first), unit))
+    title = in_unit(happenings(table, last - first), unit)
+    declared = Declaration([Panel(layers, across, people)], size, title)
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture("space-time", declared, drawn, caption, label([result]), exact=False)
-
-
-def _sent(found: Sequence[DrawnMark]) -> int:
-    return sum(mark.what in MESSAGES for mark in found)
+    return Picture("space-time", declared, table, caption, label([result]), exact=False)
 
 
 def happenings(table: Columns, ticks: int) -> str:
     """Return how many messages a window has, how many updates, and how many fail."""
-    kinds = table["what"].tolist()
-    fails = {REQUEST_LOST, QUERY_LOST, ANSWER_LOST, COLLIDED, REFUSED, DISCARDED}
-    lost = sum(kind in fails for kind in kinds)
-    text = f"{number(float(to_units(ticks)))} units: {sum(kind in MESSAGES for kind in kinds)} "
-    text += f"messages, {kinds.count(UPDATE)} updates"
-    return agreed(f"{text}; {lost} messages are lost or refused" if lost else text)
-
-
-def _as_table(found: Sequence[DrawnMark]) -> Columns:
-    """Return the marks as columns, times in model units."""
-    columns = list(zip(*found, strict=True)) or [()] * len(DrawnMark._fields)
-    table: Columns = {
-        name: np.array(column) for name, column in zip(DrawnMark._fields, columns, strict=True)
-    }
-    return table | {name: to_units(table[name]) for name in ("start", "end")}
+    kinds = table["what"]
+    messages, updates = np.isin(kinds, MESSAGES).sum(), (kinds == UPDATE).sum()
+    lost = np.isin(kinds, FAILED).sum()
+    text = f"{number(float(to_units(ticks)))} units: {messages} messages, {updates} updates"
+    return agreed(f"{text}; {lost} messages are lost or refused" if lost > 0 else text)
 
 
 def _caption(

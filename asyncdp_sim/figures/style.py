@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import cycle
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,13 +21,6 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.text import Text
-from matplotlib.ticker import (
-    FuncFormatter,
-    LogFormatterSciNotation,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-)
 from matplotlib.transforms import Bbox
 
 from asyncdp_sim.core.arrays import Array
@@ -59,7 +54,7 @@ class Layout(ConstrainedLayoutEngine):
             marks = [line for line in axes.lines if line.get_gid() == LINE_END]
             if names:
                 gap = max(text.get_window_extent().height for text in names) / axes.bbox.height
-                placed = lifted(spread([text.get_position()[1] for text in names], gap), gap)
+                placed = spread([text.get_position()[1] for text in names], gap)
                 for text, height in zip(names, placed, strict=True):
                     text.set_y(height)
                 for mark, height in zip(marks, placed, strict=False):
@@ -113,38 +108,22 @@ def laid_out(figure: Figure, dpi: float) -> Iterator[None]:
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights moved as little as needed to lie ``gap`` apart, in the same order.
+    """Return heights ≥ 0 moved as little as needed to lie ``gap`` apart, in the same order.
 
     Neighbours that are too close form a group, centred on the mean of its members' heights.
     """
     order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(heights))  # room that those below take
     groups: list[list[float]] = []
-    for height in (heights[i] for i in order):
+    for height in (np.asarray(heights)[order] - steps).tolist():
         groups.append([height])
-        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
             last = groups.pop()
             groups[-1] += last
-    placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
     result = np.empty(len(heights))
-    result[order] = placed
+    means = [fmean(group) for group in groups for _ in group]
+    result[order] = steps + np.maximum(means, 0.0)
     return result.tolist()
-
-
-def lifted(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights that lie ``gap`` apart with those below the axes moved up, in their order."""
-    result, least = list(heights), 0.0
-    for place in np.argsort(heights, kind="stable"):
-        result[int(place)] = max(result[int(place)], least)
-        least = result[int(place)] + gap
-    return result
-
-
-def _bottom(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) - gap * (len(group) - 1) / 2
-
-
-def _top(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) + gap * (len(group) - 1) / 2
 
 
 LEAST_POINTS = 7.0
@@ -368,7 +347,7 @@ class _Framed(LogScale):
         axis.set_major_formatter(_Powers(self.base))
 
 
-class _Powers(LogFormatterSciNotation):
+class _Powers(ticker.LogFormatterSciNotation):
     """Powers of ten in raised letters: as a formula, each takes as long as a line to draw."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -404,19 +383,19 @@ def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     low, high = axes.get_ylim() if side == "y" else axes.get_xlim()
     axis = axes.yaxis if side == "y" else axes.xaxis
     if 100 * low <= high:
-        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
+        axis.set_minor_locator(ticker.LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
         return
-    within = LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else MaxNLocator(6)
+    within = ticker.LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else ticker.MaxNLocator(6)
     axis.set_major_locator(within)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def number_ticks(axis: Axis, places: Iterable[float]) -> None:
     """Put a tick with its number at each of these places of an axis, and no other."""
     ordered = sorted(set(places))
     axis.set_ticks(ordered, list(map(number, ordered)))
-    axis.set_minor_locator(NullLocator())
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
@@ -428,7 +407,8 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
         if side == "x" and len(owners.names) > 0:
             axis.set_tick_params(labelrotation=TILT)
         return
-    round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
+    locator = ticker.MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10])
+    round_ones = locator.tick_values(0, n_owners)
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
 
 

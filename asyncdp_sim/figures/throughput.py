@@ -1,6 +1,6 @@
 """Throughput over offered load of shared channels, measured and as theory has it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,11 +54,6 @@ def groups(sweep: Sweep) -> dict[str, list[Cell]]:
     return by_name
 
 
-def large(found: Mapping[str, list[Cell]]) -> dict[str, list[Cell]]:
-    """Return the groups with enough points to show how throughput changes with the load."""
-    return {name: cells for name, cells in found.items() if len(cells) >= LEAST}
-
-
 @dataclass(frozen=True)
 class Channel(Series):
     """Cells that differ in their load alone.
@@ -79,7 +74,8 @@ class Channel(Series):
 
 def select(sweep: Sweep) -> list[Channel] | str:
     """Return the groups with enough points, or in words why there are none."""
-    loaded = large(groups(sweep))
+    every_group = groups(sweep).items()
+    loaded = {name: cells for name, cells in every_group if len(cells) >= LEAST}
     if len(loaded) == 0:
         return f"fewer than {LEAST} cells differ in clock rate or number of owners alone"
     curves = [_curves([cell.result for cell in cells]) for cells in loaded.values()]

@@ -140,10 +140,8 @@ def _height(n_owners: int) -> float:
 
 def _why_not_by_update(result: Result) -> str | None:
     """Return why there is no such picture, or None; so do the others of this name."""
-    reason = no_updates(result)
-    if reason is None and the_same_always(result):
-        return "every update has answers of the same owners"
-    return reason
+    same = "every update has answers of the same owners"
+    return no_updates(result) or (same if the_same_always(result) else None)
 
 
 BY_UPDATE = NetworkFigure(
@@ -230,8 +228,7 @@ def gaps(result: Result, first: int | None = None) -> Array:
 def expected(law: update_order.GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
     """Return the law's survival function on a grid, and its pointwise 99 % binomial band."""
     share = np.exp(-law.rate * t)
-    tail = (1 - LEVEL) / 2
-    low, high = (binomial_quantile(q, n_gaps, share) / n_gaps for q in (tail, 1 - tail))
+    low, high = _band(n_gaps, share)
     return {"law": share, "law_low": low, "law_high": high}
 
 

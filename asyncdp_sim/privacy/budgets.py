@@ -1,4 +1,4 @@
-"""Budgets: the number of answers that share an owner"s ε, and the share of each."""
+"""Budgets: the number of answers that share an owner's ε, and the share of each."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

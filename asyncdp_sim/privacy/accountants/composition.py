@@ -671,6 +671,7 @@ def attacker_of(losses: Composition) -> tuple[float, float]:
 
 POINTS = 41
 """Points of each curve, from ε = 0 to twice the ε spent at δ."""
+_SPENDING = np.dtype([("owner", "i4"), ("answers", "i4"), ("epsilon", "f8"), ("delta", "f8")])
 
 
 def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[str, Any] | None:
@@ -697,13 +698,8 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
             if key not in curves:  # owners of one charge and count have one curve
                 curves[key] = _curve(single, owner, gradients * count)
             rows += [(owner + 1, count, *point) for point in curves[key]]
-    owners, answers, epsilon, delta = zip(*rows, strict=True) if len(rows) > 0 else ((),) * 4
-    return {
-        "owner": np.array(owners, dtype=np.int32),
-        "answers": np.array(answers, dtype=np.int32),
-        "epsilon": np.array(epsilon, dtype=np.float64),
-        "delta": np.array(delta, dtype=np.float64),
-    }
+    table = np.array(rows, dtype=_SPENDING)
+    return {name: table[name] for name in _SPENDING.names or ()}
 
 
 def _curve(accountant: ByLosses, owner: int, count: int) -> list[tuple[float, float]]:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from analysis.papers.boxes import by_iteration
-from asyncdp_sim.figures import changes
+from asyncdp_sim.figures import changes, style
 from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.convergence import (
     CurveLine,
@@ -36,18 +36,6 @@ from asyncdp_sim.figures.drawer import (
     reaches_zero,
 )
 from asyncdp_sim.figures.picture import as_csv, save
-from asyncdp_sim.figures.style import (
-    AT_END,
-    MOST,
-    broken,
-    colours,
-    contrast,
-    laid_out,
-    leaves_frame,
-    legible,
-    log_axis,
-    sheet,
-)
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.columns import summary, tables
 from tests.unit.figures.looks import faults
@@ -133,7 +121,7 @@ def test_legends_have_as_many_columns_as_have_room():
 
 def test_faults_are_seen():
     """Planted: text beyond the frame, a label on the axes, axes on one another."""
-    figure = sheet(6.5, 4.0)
+    figure = style.sheet(6.5, 4.0)
     axes, other = figure.subplots(2, sharex=True)
     axes.text(1.3, 0.5, "beyond", transform=axes.transAxes)
     figure.text(0.5, 0.5, "on them")
@@ -145,7 +133,7 @@ def test_faults_are_seen():
 
 
 def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
-    figure = sheet(6.5, 1.4)
+    figure = style.sheet(6.5, 1.4)
     axes = figure.add_subplot()
     axes.set_yticks(range(30), ["a name", *map(str, range(1, 30))])
     figure.draw_without_rendering()
@@ -158,11 +146,11 @@ def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
 
 
 def test_printed_names_are_broken_by_the_letters_that_are_seen():
-    assert broken(r"$\psi(\theta_{L,k})$ of these, below", 1.7) == (
+    assert style.broken(r"$\psi(\theta_{L,k})$ of these, below", 1.7) == (
         r"$\psi(\theta_{L,k})$ of these, below"
     )
-    assert broken("first half of it, where n = 5", 1.2) == "first half of it,\nwhere n = 5"
-    assert broken("one half of this, and quite a lot more, n = 5", 1.4) == (
+    assert style.broken("first half of it, where n = 5", 1.2) == "first half of it,\nwhere n = 5"
+    assert style.broken("one half of this, and quite a lot more, n = 5", 1.4) == (
         "one half of this, and\nquite a lot more, n = 5"
     )
 
@@ -205,14 +193,14 @@ def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis()
 
 
 def test_text_of_any_line_can_be_read_and_lines_have_markers():
-    shades = [*colours(7), *colours(12)]
-    assert min(map(contrast, shades)) < 2.5
-    assert min(contrast(legible(shade)) for shade in shades) >= 4.5
-    assert legible("#000000") == "#000000"
+    shades = [*style.colours(7), *style.colours(12)]
+    assert min(map(style.contrast, shades)) < 2.5
+    assert min(style.contrast(style.legible(shade)) for shade in shades) >= 4.5
+    assert style.legible("#000000") == "#000000"
     assert "marker" not in line_looks(1)[0]
     assert len({look["marker"] for look in line_looks(3)}) == 3
     ten = [look["marker"] for look in line_looks(10)]
-    assert len(set(zip(ten, colours(10), strict=True))) == 10
+    assert len(set(zip(ten, style.colours(10), strict=True))) == 10
     assert all(first != second for first, second in itertools.pairwise(ten))
 
 
@@ -295,35 +283,35 @@ def test_an_axis_is_drawn_whatever_has_diverged(top, side):
     said = Declaration([Panel([mark], Side(log="x" in side), Side(log="y" in side))])
     for before in (True, False):
         if before:
-            figure = sheet(6.5, 3.6)
+            figure = style.sheet(6.5, 3.6)
             axes = figure.add_subplot()
-            log_axis(axes, side)
+            style.log_axis(axes, side)
             axes.plot(x, y)
         else:
             figure = draw(said)
             [axes] = figure.axes
-        with laid_out(figure, 50):
+        with style.laid_out(figure, 50):
             figure.draw_without_rendering()
         for each in side:
             low, high = getattr(axes, f"get_{each}lim")()
             assert 0 < low <= 0.05
-            assert high == (MOST if np.isfinite(top) else high) <= MOST
-        assert leaves_frame(figure) is bool(np.isfinite(top))
+            assert high == (style.MOST if np.isfinite(top) else high) <= style.MOST
+        assert style.leaves_frame(figure) is bool(np.isfinite(top))
 
 
 def test_an_axis_of_what_did_not_diverge_is_as_matplotlib_has_it():
     limits = []
     for ours in (True, False):
-        figure = sheet(6.5, 3.6)
+        figure = style.sheet(6.5, 3.6)
         axes = figure.add_subplot()
         axes.plot([1, 2, 3], [1e-3, 2.0, 5e6])
         if ours:
-            log_axis(axes)
+            style.log_axis(axes)
         else:
             axes.set_yscale("log")
         figure.draw_without_rendering()
         limits.append((*axes.get_ylim(), *axes.get_yticks(), *axes.yaxis.get_minorticklocs()))
-        assert not leaves_frame(figure)
+        assert not style.leaves_frame(figure)
     assert limits[0] == pytest.approx(limits[1], rel=1e-12)
 
 
@@ -340,10 +328,10 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
         save(picture, tmp_path)
         assert pictures.BEYOND in pictures.captions_page([(picture, results)], [])
     [axes] = changes.SETTINGS.picture(sweep).figure.axes
-    [arrows] = [line for line in axes.lines if line.get_gid() == AT_END]
+    [arrows] = [line for line in axes.lines if line.get_gid() == style.AT_END]
     labels = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
     assert [labels[at].get_text() for at in arrows.get_ydata()] == ["a", "b", "d", "e"]
-    assert f"beyond {MOST:.0e}" == "beyond 1e+30"
+    assert f"beyond {style.MOST:.0e}" == "beyond 1e+30"
     assert "exceed 10³⁰" in pictures.BEYOND
 
 

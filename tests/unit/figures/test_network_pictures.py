@@ -12,10 +12,10 @@ import pytest
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all, spacetime, sweep_figure, throughput, traces
 from asyncdp_sim.figures.picture import Picture, as_csv
-from asyncdp_sim.figures.spacetime import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.figures.spacetime import LOOKS
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace.spans import OFFLINE
+from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
@@ -232,7 +232,7 @@ def test_the_plotted_numbers_are_the_events(tmp_path):
     picture = drawn(tmp_path, LOCKED, scenario())
     assert as_csv(picture.table) == EXPECTED
     assert "t in [0, 3.1) of replicate 1. " in picture.caption
-    assert set(keys(picture)) == {LABELS[row["what"]] for row in rows(picture)}
+    assert set(keys(picture)) == {LOOKS[row["what"]].label for row in rows(picture)}
     picture.figure.canvas.draw()
 
 
@@ -281,9 +281,10 @@ def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
     assert "lock" not in kinds(picture)
 
 
-def test_every_mark_has_a_look_and_a_name():
-    assert set(LABELS) == {*ARROWS, *BARS, *STROKES, *SIGNS, OFFLINE}
-    assert len(set(LABELS.values())) == len(LABELS)
+def test_every_mark_has_a_look_and_a_name_of_its_own():
+    kinds = {OFFLINE, LOCK, REQUEST, QUERY, ANSWER, COMPUTING, WAITING}
+    assert set(LOOKS) >= {*kinds, *spacetime._INSTANTS.values(), *spacetime._ENDINGS.values()}
+    assert len({look.label for look in LOOKS.values()}) == len(LOOKS)
 
 
 def test_of_many_owners_the_most_active_are_shown(tmp_path):

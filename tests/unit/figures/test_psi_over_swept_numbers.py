@@ -111,19 +111,6 @@ def test_of_many_series_the_ends_and_the_middle_are_drawn(tmp_path):
     assert [each.name for each in found] == ["ε = 1", "ε = 5", "ε = 9"]
 
 
-@pytest.mark.parametrize(
-    ("x", "by", "said"),
-    [
-        ("run.updates", None, "does not vary run.updates"),
-        (BUDGET, "run.seed", "does not vary run.seed"),
-        (BUDGET, None, "several cells of one series"),
-    ],
-)
-def test_series_of_other_sweeps_are_refused(x, by, said, tmp_path):
-    with pytest.raises(ResultError, match=said):
-        series_of(written(tmp_path / "s", values=VALUES), x, by)
-
-
 def test_means_slopes_and_ratios_are_the_laws(tmp_path):
     found = grid(written(tmp_path / "s"), RECORDS, BUDGET)
     assert found.psi.shape == (3, 3, 3)
@@ -173,16 +160,19 @@ def test_what_has_diverged_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("x", "values", "said"),
+    ("drawn", "x", "by", "values", "said"),
     [
-        ("run.updates", VALUES, "does not vary run.updates"),
-        (RECORDS, {RECORDS: (10,), BUDGET: (1.0, 2.0)}, "without 2 values"),
-        (RECORDS, {RECORDS: (10, 10), BUDGET: (1.0, 2.0)}, "without 2 values"),
+        (series_of, "run.updates", None, VALUES, "does not vary run.updates"),
+        (series_of, BUDGET, "run.seed", VALUES, "does not vary run.seed"),
+        (series_of, BUDGET, None, VALUES, "several cells of one series"),
+        (grid, "run.updates", BUDGET, VALUES, "does not vary run.updates"),
+        (grid, RECORDS, BUDGET, {RECORDS: (10,), BUDGET: (1.0, 2.0)}, "without 2 values"),
+        (grid, RECORDS, BUDGET, {RECORDS: (10, 10), BUDGET: (1.0, 2.0)}, "without 2 values"),
     ],
 )
-def test_grids_of_other_sweeps_are_refused(x, values, said, tmp_path):
+def test_series_and_grids_of_other_sweeps_are_refused(drawn, x, by, values, said, tmp_path):
     with pytest.raises(ResultError, match=said):
-        grid(written(tmp_path / "s", values=values), x, BUDGET)
+        drawn(written(tmp_path / "s", values=values), x, by)
 
 
 def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, as_csv, inline, save
-from asyncdp_sim.figures.style import VERMILION, colours, laid_out, lifted, spread, style
+from asyncdp_sim.figures.style import VERMILION, colours, laid_out, spread, style
 from asyncdp_sim.runs import write
 from asyncdp_sim.sentences.label import Label
 
@@ -186,16 +186,22 @@ def test_its_numbers_carry_the_label_too():
     assert "models_private" not in times
 
 
-def test_names_are_spread_and_keep_their_order():
-    assert spread([0.9, 0.1], 0.05) == [0.9, 0.1]
-    np.testing.assert_allclose(spread([0.5, 0.5, 0.5, 0.9], 0.1), [0.4, 0.5, 0.6, 0.9])
+@pytest.mark.parametrize(
+    ("heights", "gap", "placed"),
+    [
+        ([0.9, 0.1], 0.05, [0.9, 0.1]),
+        ([0.5, 0.5, 0.5, 0.9], 0.1, [0.4, 0.5, 0.6, 0.9]),
+        ([0.4, -0.1, 0.0, 0.5], 0.1, [0.4, 0.0, 0.1, 0.5]),  # none is below the axes
+        ([-0.15, -0.05, 0.05], 0.1, [0.0, 0.1, 0.2]),
+    ],
+)
+def test_names_are_spread_and_keep_their_order(heights, gap, placed):
+    np.testing.assert_allclose(spread(heights, gap), placed, atol=1e-15)
+
+
+def test_spread_names_have_room():
     drawn = spread(list(np.random.default_rng(3).random(12)), 0.06)
     assert np.diff(sorted(drawn)).min() >= 0.06 - 1e-12
-
-
-def test_no_name_is_below_the_axes():
-    np.testing.assert_allclose(lifted([0.4, -0.1, 0.0, 0.5], 0.1), [0.4, 0.0, 0.1, 0.5])
-    np.testing.assert_allclose(lifted([-0.15, -0.05, 0.05], 0.1), [0.0, 0.1, 0.2])
 
 
 def test_numbers_are_short():

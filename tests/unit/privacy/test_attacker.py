@@ -15,21 +15,7 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons.comparison import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
-from asyncdp_sim.privacy.accountants.composition import (
-    ByLosses,
-    PairOf,
-    attacker_of,
-    charge_of,
-    together,
-)
-from asyncdp_sim.privacy.accountants.pairs import (
-    GenericPair,
-    LaplacePair,
-    of_gaussian,
-    of_pure,
-    sampled_gaussian,
-    words,
-)
+from asyncdp_sim.privacy.accountants import composition, pairs
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -60,33 +46,35 @@ def owners(outcome: RunResult) -> dict[str, Any]:
     return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
 
 
-def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
-    return attacker_of(together(((pair_of(charge), answers),), DELTA, tilted=False))
+def told(pair_of: composition.PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
+    return composition.attacker_of(
+        composition.together(((pair_of(charge), answers),), DELTA, tilted=False)
+    )
 
 
 def test_randomised_response_reaches_what_pure_epsilon_allows():
     for epsilon in (0.1, 1.0, 3.0):
         wrong = 1 / (1 + exp(epsilon))
-        found = of_pure(np.array(epsilon), 0.0, wrong)
+        found = pairs.of_pure(np.array(epsilon), 0.0, wrong)
         assert found.power == pytest.approx(1 - wrong)
         assert found.advantage == pytest.approx(1 - 2 * wrong)
-        assert told(GenericPair, epsilon) == pytest.approx(
-            (float(of_pure(np.array(epsilon)).power), 1 - 2 * wrong), rel=1e-3
+        assert told(pairs.GenericPair, epsilon) == pytest.approx(
+            (float(pairs.of_pure(np.array(epsilon)).power), 1 - 2 * wrong), rel=1e-3
         )
 
 
 def test_a_laplace_answer_is_told_by_the_known_curve():
     """Below f = e^−ε/2 the best test is right in e^ε f; its advantage is 1 − e^(−ε/2)."""
     for epsilon in (0.1, 1.0, 3.0):
-        power, advantage = told(LaplacePair, epsilon)
+        power, advantage = told(pairs.LaplacePair, epsilon)
         assert power == pytest.approx(min(exp(epsilon) * F, 1.0), rel=2e-3)
         assert advantage == pytest.approx(1 - exp(-epsilon / 2), rel=2e-3)
 
 
 def test_the_figures_of_the_page():
-    charge = charge_of(LaplacePair, 1.0, DELTA, 63)
-    power, advantage = told(LaplacePair, charge, 63)
-    pure = of_pure(np.array(1.0))
+    charge = composition.charge_of(pairs.LaplacePair, 1.0, DELTA, 63)
+    power, advantage = told(pairs.LaplacePair, charge, 63)
+    pure = pairs.of_pure(np.array(1.0))
     for said, value in (("2.72 %", 100 * pure.power), ("0.462", pure.advantage),
                         ("1.85 %", 100 * power), ("0.097", advantage)):  # fmt: skip
         assert float(said.split()[0]) == pytest.approx(float(value), rel=5e-3)
@@ -95,7 +83,7 @@ def test_the_figures_of_the_page():
 
 def test_gaussian_losses_have_the_gaussian_curve():
     for mu in (0.1, 1.0, 4.0):
-        found, exact = told(sampled_gaussian(1 - 2.0**-53), mu), of_gaussian(mu)
+        found, exact = told(pairs.sampled_gaussian(1 - 2.0**-53), mu), pairs.of_gaussian(mu)
         assert found[0] == pytest.approx(float(exact.power), rel=2e-2)
         assert found[1] == pytest.approx(float(exact.advantage), rel=2e-2)
         assert found[0] >= exact.power * (1 - 1e-9)
@@ -107,7 +95,7 @@ def test_nothing_is_told_by_nothing_and_everything_by_exact_answers():
     counts = np.array([[0, 1]])
     pure = Pure(np.array([4, 4]), np.array([1.0, inf]), np.array([1.0, inf]))
     gaussian = Gaussian(np.array([4, 4]), np.array([1.0, inf]), np.array([5.0, 0.0]), DELTA)
-    for accountant in (pure, gaussian, ByLosses(pure, LaplacePair, DELTA)):
+    for accountant in (pure, gaussian, composition.ByLosses(pure, pairs.LaplacePair, DELTA)):
         found = accountant.attacker(counts)
         assert found.power == pytest.approx(np.array([[F, 1.0]]))
         assert found.advantage == pytest.approx(np.array([[0.0, 1.0]]))
@@ -125,7 +113,7 @@ def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_
         )
         for shift in (0.0, charge)
     ]
-    power, advantage = told(LaplacePair, charge, answers)
+    power, advantage = told(pairs.LaplacePair, charge, answers)
     threshold = np.quantile(scores[0], 1 - F)
     rightly = np.mean(scores[1] > threshold)
     best = np.mean(scores[1] > 0) - np.mean(scores[0] > 0)
@@ -147,11 +135,11 @@ def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one():
 def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon():
     told = {"privacy__sensitivity": CLIP["privacy__sensitivity"] | {"norm": "l2-as-published"}}
     found = run(scenario(**CLIP | told))
-    most = of_pure(np.array(sqrt(3.0)))
+    most = pairs.of_pure(np.array(sqrt(3.0)))
     assert found.summary["private"] is False
     assert found.summary["attacker_power"] == pytest.approx(float(most.power))
     assert owners(found)["attacker_power"] == pytest.approx(
-        of_pure(sqrt(3.0) * owners(found)["epsilon_spent"]).power
+        pairs.of_pure(sqrt(3.0) * owners(found)["epsilon_spent"]).power
     )
     same = run(scenario(**CLIP, privacy__noise="scalar-as-published"))
     assert same.summary["attacker_advantage"] == 1
@@ -194,7 +182,7 @@ def test_no_upper_bound_stands_beside_a_lower_one(noise, bound, tmp_path):
 
 def test_the_screen_says_what_an_attacker_can_do():
     said = dict(figures(manifest(run(scenario(**CLIP)))))
-    assert said["an attacker"] == words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1), 1)
+    assert said["an attacker"] == pairs.words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1), 1)
     assert said["an attacker"] == (
         "with 1 % false alarms, detects a given record that one owner holds at most 2.72 % of the "
         "time; advantage at most 0.462"
@@ -264,7 +252,9 @@ def test_it_is_the_largest_power(epsilon, delta, f):
     grow = np.exp(epsilon)
     found = linprog([-1.0], A_ub=[[1.0], [grow]], b_ub=[grow * f + delta, grow + delta - (1 - f)])
     expected = min(found.x[0], 1.0)
-    assert float(of_pure(np.array(epsilon), delta, f).power) == pytest.approx(expected, abs=1e-9)
+    assert float(pairs.of_pure(np.array(epsilon), delta, f).power) == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 # Likelihood of an answer under every mechanism: scipy's laws, and sums over answers.

@@ -186,16 +186,19 @@ def test_nothing_seen_is_nothing_known():
     assert guess(np.ones(1), weights, np.zeros((2, 1, 2, 1)), 1).cosine == 0.5
 
 
-@pytest.mark.parametrize("ratio", [1.0, 2.0, 10.0])
-def test_two_cells(ratio):
-    """One of two weights is uniform on [(M − M̄)/2, (M + M̄)/2]: ρ² = Var/(M/2)² = (M̄/M)²/3."""
-    assert weight_spread(1, 2, 5.0, 5.0 * ratio) == pytest.approx(ratio**2 / 3)
+@pytest.mark.parametrize(
+    ("window", "servers", "bound", "spread"),
+    [
+        *((1, 2, ratio, ratio**2 / 3) for ratio in (1.0, 2.0, 10.0)),
+        *((window, m, 1.0, 1 / (window * m + 1)) for window, m in ((1, 3), (4, 5))),
+    ],
+)
+def test_weights_by_hand(window, servers, bound, spread):
+    """One of two weights is uniform on [(M − M̄)/2, (M + M̄)/2]: ρ² = Var/(M/2)² = (M̄/M)²/3.
 
-
-@pytest.mark.parametrize(("window", "servers"), [(1, 3), (4, 5)])
-def test_positive_weights(window, servers):
-    """Where M̄ = M, m cells are a uniform split of M, of variance M²(m − 1)/(m²(m + 1)) each."""
-    assert weight_spread(window, servers, 2.0, 2.0) == pytest.approx(1 / (window * servers + 1))
+    Where M̄ = M, m cells are a uniform split of M, of variance M²(m − 1)/(m²(m + 1)) each.
+    """
+    assert weight_spread(window, servers, 5.0, 5.0 * bound) == pytest.approx(spread)
 
 
 def test_errors_between_knowing_all_and_nothing():

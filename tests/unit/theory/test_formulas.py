@@ -12,33 +12,8 @@ from scipy.stats import binom
 
 from analysis.exact.gossip_map import gossip_map_of
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory.formulas import binomial_quantile, t_quantile
-from asyncdp_sim.theory.formulas.channels import (
-    RandomAccess,
-    aloha,
-    aloha_capture,
-    aloha_infinite,
-    aloha_infinite_capture,
-    csma,
-    csma_detecting,
-    csma_detecting_infinite,
-    csma_infinite,
-    csma_one_persistent_infinite,
-    delivered,
-    lost_in_bursts,
-    mean_attempts,
-    slotted_aloha_infinite,
-    tdma,
-)
+from asyncdp_sim.theory.formulas import binomial_quantile, channels, exchanges, t_quantile
 from asyncdp_sim.theory.formulas.dcf import Contention, exact, fixed_point, states
-from asyncdp_sim.theory.formulas.exchanges import (
-    broadcast,
-    closed_network,
-    fifo_wait,
-    mean_until_all,
-    refusing_unequal,
-    return_bounds,
-)
 from tests.one_in import one_in
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 from tests.theory.lock import refusing
@@ -60,17 +35,19 @@ def test_two_answers_by_hand():
     ("n", "q", "d"), [(1, 0.4, 0.2), (6, 0.5, 0.05), (40, 0.1, 0.5), (9, 1, 0)]
 )
 def test_over_all_numbers_of_listeners(n, q, d):
-    (begun, unharmed), law = broadcast(n, q, 3 * d, 3.0), responders(n, q)
+    (begun, unharmed), law = exchanges.broadcast(n, q, 3 * d, 3.0), responders(n, q)
     clean = sum(m * clean_given(m, d, 1.0) * law[m] for m in range(1, n + 1))
     assert begun == pytest.approx(n * q)
     assert unharmed == pytest.approx(clean, rel=1e-12)
 
 
 def test_mean_until_all():
-    assert mean_until_all(1) == 1
-    assert mean_until_all(2) == pytest.approx(3)
-    assert mean_until_all(3) == pytest.approx(5.5)
-    assert mean_until_all(86) == pytest.approx(86 * sum(1 / j for j in range(1, 87)), rel=1e-14)
+    assert exchanges.mean_until_all(1) == 1
+    assert exchanges.mean_until_all(2) == pytest.approx(3)
+    assert exchanges.mean_until_all(3) == pytest.approx(5.5)
+    assert exchanges.mean_until_all(86) == pytest.approx(
+        86 * sum(1 / j for j in range(1, 87)), rel=1e-14
+    )
 
 
 def close(one, other, rel=1e-13):
@@ -81,7 +58,7 @@ def close(one, other, rel=1e-13):
 
 
 def test_equal_rates_are_a_case_of_unequal_ones():
-    assert close(refusing_unequal([0.7] * 5, [0.3] * 5), refusing(5, 0.7, 0.3))
+    assert close(exchanges.refusing_unequal([0.7] * 5, [0.3] * 5), refusing(5, 0.7, 0.3))
 
 
 def test_unequal_rates_by_a_markov_chain():
@@ -90,7 +67,7 @@ def test_unequal_rates_by_a_markov_chain():
     idle = 1 / (1 + a * m + b * n)
     refused = idle * (a * m * b + b * n * a)
     served = idle * (a + b)
-    learner = refusing_unequal([a, b], [m, n])
+    learner = exchanges.refusing_unequal([a, b], [m, n])
     assert learner.update_rate == pytest.approx(served, rel=1e-14)
     assert learner.busy_fraction == pytest.approx(1 - idle, rel=1e-14)
     assert learner.refusal_probability == pytest.approx(refused / (refused + served), rel=1e-14)
@@ -98,7 +75,7 @@ def test_unequal_rates_by_a_markov_chain():
 
 def bursts(attempts, *numbers):
     names = ("to_bad", "to_good", "loss_good", "loss_bad")
-    return lost_in_bursts(attempts, **dict(zip(names, numbers, strict=True)))
+    return channels.lost_in_bursts(attempts, **dict(zip(names, numbers, strict=True)))
 
 
 @together
@@ -107,15 +84,17 @@ def bursts(attempts, *numbers):
 def test_by_summing_over_outcomes(loss, attempts):
     arrives = [loss**r * (1 - loss) for r in range(attempts)]
     sent = sum(r * p for r, p in enumerate(arrives, 1)) + attempts * loss**attempts
-    assert delivered(loss, attempts) == pytest.approx(sum(arrives), abs=1e-15)
-    assert mean_attempts(loss, attempts) == pytest.approx(sent, rel=1e-14)
+    assert channels.delivered(loss, attempts) == pytest.approx(sum(arrives), abs=1e-15)
+    assert channels.mean_attempts(loss, attempts) == pytest.approx(sent, rel=1e-14)
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 5])
 def test_losses_that_do_not_come_in_bursts(attempts):
     """The state matters to nothing, or is drawn anew every time."""
     for chain in ((0.1, 0.3, 0.4, 0.4), (0.25, 0.75, 0.2, 1.0)):
-        assert bursts(attempts, *chain) == pytest.approx(1 - delivered(0.4, attempts), rel=1e-13)
+        assert bursts(attempts, *chain) == pytest.approx(
+            1 - channels.delivered(0.4, attempts), rel=1e-13
+        )
 
 
 def test_bursts_by_hand():
@@ -131,7 +110,7 @@ def test_bursts_by_hand():
 @one_in(2, "rate", [0.4, 1.4])
 def test_moments_are_integrals_of_the_tail(tail, second, third, rate):
     m = 0.5
-    wait = fifo_wait(rate, m, second * m**2, third * m**3)
+    wait = exchanges.fifo_wait(rate, m, second * m**2, third * m**3)
     nodes, weights = np.polynomial.legendre.leggauss(8)  # in each service time: smooth there
     times = np.add.outer(m * np.arange(80), m / 2 * (1 + nodes))
     beyond = np.array([[tail(rate, m, t) for t in row] for row in times]) * m / 2
@@ -153,7 +132,7 @@ def test_mean_wait_by_a_markov_chain():
 
     law = stationary(rates, (0, 0))
     waiting = flow(law, lambda state: max(state[0] - 1, 0))
-    assert fifo_wait(0.6, 1.0, 1.5, 3.0).mean == pytest.approx(waiting / 0.6, rel=1e-10)
+    assert exchanges.fifo_wait(0.6, 1.0, 1.5, 3.0).mean == pytest.approx(waiting / 0.6, rel=1e-10)
 
 
 # 802.11's contention: the chain, the fixed point, and where they are the same.
@@ -210,60 +189,70 @@ def test_states_are_owners_spread_over_windows_and_counts():
 
 
 def test_aloha_infinite_peaks_at_half():
-    assert aloha_infinite(0.5) == pytest.approx(1 / (2 * math.e))
-    assert slotted_aloha_infinite(1.0) == pytest.approx(1 / math.e)
-    assert aloha_infinite(0.0) == slotted_aloha_infinite(0.0) == 0
+    assert channels.aloha_infinite(0.5) == pytest.approx(1 / (2 * math.e))
+    assert channels.slotted_aloha_infinite(1.0) == pytest.approx(1 / math.e)
+    assert channels.aloha_infinite(0.0) == channels.slotted_aloha_infinite(0.0) == 0
 
 
 def test_aloha_formula_and_limits():
     by_hand = (math.exp(-0.2) / 1.2) ** 4
-    assert aloha(5, 0.4, 0.5).success_probability == pytest.approx(by_hand, rel=1e-14)
-    assert aloha(5, 0.4, 0.5).success_rate == pytest.approx(5 * 0.4 / 1.2 * by_hand, rel=1e-14)
-    assert aloha(1, 0.4, 0.5) == RandomAccess(1, 0.4 / 1.2, 0.4 / 1.2)
-    assert aloha(3, 2.0, 0.0) == RandomAccess(1, 6, 6)
-    many = aloha(10**6, 0.5e-6, 1.0)
-    assert many.success_rate == pytest.approx(aloha_infinite(0.5), rel=1e-5)
-    capture = aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
-    assert capture.success_rate == pytest.approx(aloha_infinite_capture(0.5, 3.0), rel=1e-5)
-    assert aloha_capture(5, 0.4, 0.5, 0.0).success_probability == pytest.approx(1, rel=1e-14)
-    strict = aloha_capture(5, 0.4, 0.5, 1e12).success_probability
+    assert channels.aloha(5, 0.4, 0.5).success_probability == pytest.approx(by_hand, rel=1e-14)
+    assert channels.aloha(5, 0.4, 0.5).success_rate == pytest.approx(
+        5 * 0.4 / 1.2 * by_hand, rel=1e-14
+    )
+    assert channels.aloha(1, 0.4, 0.5) == channels.RandomAccess(1, 0.4 / 1.2, 0.4 / 1.2)
+    assert channels.aloha(3, 2.0, 0.0) == channels.RandomAccess(1, 6, 6)
+    many = channels.aloha(10**6, 0.5e-6, 1.0)
+    assert many.success_rate == pytest.approx(channels.aloha_infinite(0.5), rel=1e-5)
+    capture = channels.aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
+    assert capture.success_rate == pytest.approx(
+        channels.aloha_infinite_capture(0.5, 3.0), rel=1e-5
+    )
+    assert channels.aloha_capture(5, 0.4, 0.5, 0.0).success_probability == pytest.approx(
+        1, rel=1e-14
+    )
+    strict = channels.aloha_capture(5, 0.4, 0.5, 1e12).success_probability
     assert strict == pytest.approx(by_hand, rel=1e-10)
 
 
 def test_tdma_saturated():
-    assert tdma(5, 0.2, 0.1) == tdma(5, 0.2, 0.1, 1e9) == 5
-    assert tdma(5, 0.2, 0.2, 1e-9) == pytest.approx(5e-9, rel=1e-8)
+    assert channels.tdma(5, 0.2, 0.1) == channels.tdma(5, 0.2, 0.1, 1e9) == 5
+    assert channels.tdma(5, 0.2, 0.2, 1e-9) == pytest.approx(5e-9, rel=1e-8)
 
 
 def test_published_shapes_of_csma():
-    assert csma_infinite(2.0, 0.0) == pytest.approx(2 / 3)
+    assert channels.csma_infinite(2.0, 0.0) == pytest.approx(2 / 3)
     g = 1.7
     perfect = g * (1 + g) * math.exp(-g) / (g + math.exp(-g))
-    assert csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
+    assert channels.csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
     for a in (0.01, 0.3, 0.5):
         e = math.exp(-a * g)
         tobagi_hunt = g * e / (g * e + 2 * a * g * (1 - e) + 2 - e)
-        assert csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
-    for formula in (csma_infinite, csma_one_persistent_infinite, csma_detecting_infinite):
+        assert channels.csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
+    for formula in (
+        channels.csma_infinite,
+        channels.csma_one_persistent_infinite,
+        channels.csma_detecting_infinite,
+    ):
         assert formula(0.0, 0.3) == 0
         assert formula(1e-6, 0.3) == pytest.approx(1e-6, rel=1e-5)
-    peak = max(csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
+    peak = max(channels.csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
     assert peak == pytest.approx(0.815, abs=0.001)
-    peak = max(csma_one_persistent_infinite(g, 0.01) for g in np.geomspace(0.1, 10, 400))
+    peak = max(channels.csma_one_persistent_infinite(g, 0.01) for g in np.geomspace(0.1, 10, 400))
     assert peak == pytest.approx(0.529, abs=0.001)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.2, 0.9])
 def test_csma_owners_and_limits(delay):
-    alone = csma(1, 2.0, 0.5, delay * 0.5)
+    alone = channels.csma(1, 2.0, 0.5, delay * 0.5)
     assert alone.success_probability == 1
     assert alone.success_rate == pytest.approx(1 / (0.5 + 0.5 * (1 + delay)), rel=1e-13)
-    assert csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
+    assert channels.csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
         alone.success_rate, rel=1e-13
     )
     for finite, infinite in (
-        (csma, csma_infinite),
-        (csma_detecting, csma_detecting_infinite),
+        (channels.csma, channels.csma_infinite),
+        (channels.csma_detecting, channels.csma_detecting_infinite),
     ):
         many = finite(10**6, 0.8e-6, 2.0, 2 * delay)
         assert 2 * many.success_rate == pytest.approx(infinite(1.6, delay), rel=1e-5)
@@ -276,8 +265,10 @@ def test_csma_two_owners_by_hand():
     late = math.exp(-rate * a)
     last = (1 - late) / rate - a * late
     exact = late / (1 + a + last + 1 / (2 * rate))
-    assert csma(2, rate, 1.0, a).success_rate == pytest.approx(exact, rel=1e-13)
-    assert csma(2, rate, 1.0, a).success_probability == pytest.approx(late / (2 - late), rel=1e-14)
+    assert channels.csma(2, rate, 1.0, a).success_rate == pytest.approx(exact, rel=1e-13)
+    assert channels.csma(2, rate, 1.0, a).success_probability == pytest.approx(
+        late / (2 - late), rel=1e-14
+    )
 
 
 # Bounds on how often tasks return: what is exact lies between them, and where they are one.
@@ -288,24 +279,26 @@ TIMES = st.lists(st.floats(0.01, 10.0), min_size=3, max_size=3)
 
 @given(tasks=st.integers(1, 60), service=TIMES, travel=TIMES)
 def test_the_product_form_is_between(tasks, service, travel):
-    exact = closed_network(tasks, SHARES, service, travel).throughput
-    low, high = return_bounds(tasks, SHARES, service, travel)
+    exact = exchanges.closed_network(tasks, SHARES, service, travel).throughput
+    low, high = exchanges.return_bounds(tasks, SHARES, service, travel)
     assert low * (1 - 1e-12) <= exact <= high * (1 + 1e-12)
 
 
 @given(service=TIMES, travel=TIMES)
 def test_one_task_or_none_that_waits_leaves_one_value(service, travel):
     once = np.dot(SHARES, np.add(service, travel))
-    assert return_bounds(1, SHARES, service, travel) == pytest.approx((1 / once,) * 2)
+    assert exchanges.return_bounds(1, SHARES, service, travel) == pytest.approx((1 / once,) * 2)
     alone = 7 / np.dot(SHARES, travel)
-    assert return_bounds(7, SHARES, (0.0,) * 3, travel) == pytest.approx((alone,) * 2)
+    assert exchanges.return_bounds(7, SHARES, (0.0,) * 3, travel) == pytest.approx((alone,) * 2)
 
 
 def test_with_many_tasks_the_busiest_owner_bounds():
     """By hand: D = 0.05 + 0.15 + 0.2 = 0.4, the busiest 0.2; queries travel for Z = 0.1."""
-    low, high = return_bounds(10, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)
+    low, high = exchanges.return_bounds(10, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)
     assert (low, high) == (pytest.approx(10 / 4.1), pytest.approx(5))
-    assert return_bounds(2, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)[1] == pytest.approx(2 / 0.5)
+    assert exchanges.return_bounds(2, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)[1] == pytest.approx(
+        2 / 0.5
+    )
 
 
 # Quantiles against SciPy's, in closed form, and as tables print them.

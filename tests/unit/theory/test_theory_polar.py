@@ -5,17 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.theory.polar import (
-    Obfuscation,
-    disagreement,
-    lemma_3,
-    mixing,
-    printed_mixing,
-    smallest_entry,
-)
+from tests.theory import polar
 
 STEPS = 0.05 / np.arange(1, 13)
-BOUNDS = Obfuscation(
+BOUNDS = polar.Obfuscation(
     n_servers=4, n_clients=3, window=2, gradient_norm=0.5, weight_bound=6.0, additive_bound=0.4
 )
 COMPLETE = np.full((4, 4), 0.25)
@@ -32,7 +25,7 @@ def test_reach_by_hand():
     assert BOUNDS.reach == pytest.approx(11.4)
     assert BOUNDS.mean_reach == pytest.approx(4.65)
     assert BOUNDS.mean_reach_inside == pytest.approx(2.25)
-    every = Obfuscation(**{**vars(BOUNDS), "every_step": True})
+    every = polar.Obfuscation(**{**vars(BOUNDS), "every_step": True})
     assert every.reach == pytest.approx(2 * 3 * (3 + 0.4))
     assert every.mean_reach == pytest.approx(2 * 3 * (0.75 + 0.4))
     assert every.mean_reach_inside == pytest.approx(4.5)
@@ -42,7 +35,7 @@ def test_lemma_3_by_a_slow_sum():
     steps, start, rho = STEPS[:5], 1.5, 0.2
     beta = 1 - rho / 64
     theta, far = beta**-2, 2 * 3 * (6 * 0.5 + 0.4)
-    found = lemma_3(BOUNDS, steps, start, rho)
+    found = polar.lemma_3(BOUNDS, steps, start, rho)
     for k in range(5):
         sums = sum(beta ** (k + 1 - m) * steps[m - 1] for m in range(1, k + 1))
         exact = (
@@ -51,9 +44,9 @@ def test_lemma_3_by_a_slow_sum():
         assert found[k] == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.parametrize("mixed", [mixing(ring(4, 0.3), 5), printed_mixing(4, 0.3, 5)])
+@pytest.mark.parametrize("mixed", [polar.mixing(ring(4, 0.3), 5), polar.printed_mixing(4, 0.3, 5)])
 def test_disagreement_by_a_slow_sum(mixed):
-    found = disagreement(BOUNDS, STEPS[:5], 1.5, mixed)
+    found = polar.disagreement(BOUNDS, STEPS[:5], 1.5, mixed)
     for k in range(5):
         exact = min(4 * mixed[k], 1.5) * 1.5
         for m in range(k + 1):
@@ -76,7 +69,7 @@ def test_disagreement_by_a_slow_sum(mixed):
 def test_lemma_3_follows_from_what_is_derived(
     n_servers, n_clients, window, norms, every_step, rho, start, steps
 ):
-    bounds = Obfuscation(
+    bounds = polar.Obfuscation(
         n_servers=n_servers,
         n_clients=n_clients,
         window=window,
@@ -86,18 +79,20 @@ def test_lemma_3_follows_from_what_is_derived(
         every_step=every_step,
     )
     alpha = np.array(steps)
-    derived = disagreement(bounds, alpha, start, printed_mixing(n_servers, rho, len(alpha)))
-    printed = lemma_3(bounds, alpha, start, rho)
+    derived = polar.disagreement(
+        bounds, alpha, start, polar.printed_mixing(n_servers, rho, len(alpha))
+    )
+    printed = polar.lemma_3(bounds, alpha, start, rho)
     assert np.all(derived + alpha * bounds.mean_reach <= printed * (1 + 1e-12))
 
 
 def test_lemma_3_is_loose_for_complete_averaging():
     """Figure 3's setting with L = Y = 1: δ within 2α, and 1.3·10⁵ times that in the lemma."""
-    bounds = Obfuscation(
+    bounds = polar.Obfuscation(
         n_servers=5, n_clients=100, window=10, gradient_norm=1, weight_bound=50, additive_bound=1
     )
     steps = np.full(4000, 1e-3)
-    ratio = lemma_3(bounds, steps, 0.0, 0.2)[-1] / (1e-3 * bounds.mean_reach)
+    ratio = polar.lemma_3(bounds, steps, 0.0, 0.2)[-1] / (1e-3 * bounds.mean_reach)
     assert ratio == pytest.approx(1.3e5, rel=0.05)
     assert ratio > 8 * 5**4
 
@@ -105,12 +100,14 @@ def test_lemma_3_is_loose_for_complete_averaging():
 def test_servers_that_swap_models_never_agree():
     """The paper's condition, doubly stochastic and connected, is not enough."""
     swap = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert np.abs(np.linalg.matrix_power(swap, 99) - 0.5).max() > printed_mixing(2, 1.0, 99)[-1]
+    assert (
+        np.abs(np.linalg.matrix_power(swap, 99) - 0.5).max() > polar.printed_mixing(2, 1.0, 99)[-1]
+    )
 
 
 def test_smallest_entries():
-    assert smallest_entry(COMPLETE) == 0.25
-    assert smallest_entry(ring(6, 0.1)) == pytest.approx(0.1)
-    assert smallest_entry(np.full((300, 300), 1 / 300)) == 1 / 300
+    assert polar.smallest_entry(COMPLETE) == 0.25
+    assert polar.smallest_entry(ring(6, 0.1)) == pytest.approx(0.1)
+    assert polar.smallest_entry(np.full((300, 300), 1 / 300)) == 1 / 300
     beta = 1 - 0.25 / 64
-    assert printed_mixing(4, 0.25, 3) == pytest.approx([1 / beta, 1.0, beta])
+    assert polar.printed_mixing(4, 0.25, 3) == pytest.approx([1 / beta, 1.0, beta])
