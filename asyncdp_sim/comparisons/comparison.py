@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,28 +33,20 @@ from asyncdp_sim.sentences.label import (
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """The second sample's mean less the first's.
+class Contrast(NamedTuple):
+    """The second sample's mean less the first's, and the ends of its 95 % interval.
 
     Attributes
     ----------
     mean : float or None
         None where a value is absent or infinite, so that there is no mean.
     low, high : float or None
-        Ends of the 95 % interval; None where there is none.
-    less, more : int or None
-        Pairs in which the second value is the smaller, or the larger; None without pairs.
-    pairs : int or None
-        All pairs in which both values are known.
+        None where there is no interval.
     """
 
-    mean: float | None
-    low: float | None
-    high: float | None
-    less: int | None = None
-    more: int | None = None
-    pairs: int | None = None
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
@@ -71,58 +63,23 @@ def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
     in_pairs : bool
         Whether values belong together, place by place: R₁ = R₂.
     """
-    return _paired(first, second) if in_pairs else _unpaired(first, second)
-
-
-def _paired(first: Array, second: Array) -> Contrast:
-    counts = pairs(first, second)
-    if not _finite(first, second):
-        return Contrast(None, None, None, **counts)
-    differences = second - first
-    error = float(differences.std(ddof=1)) / len(first) ** 0.5 if len(first) > 1 else None
-    return Contrast(*_ends(float(differences.mean()), error, len(first) - 1), **counts)
-
-
-def pairs(first: Array, second: Array) -> dict[str, int]:
-    """Return in how many pairs the second value is less, and more, and in how many both are known.
-
-    By the names of a contrast's attributes.
-    """
-    complete = ~(np.isnan(first) | np.isnan(second))
-    return {
-        "less": int(np.count_nonzero(second[complete] < first[complete])),
-        "more": int(np.count_nonzero(second[complete] > first[complete])),
-        "pairs": int(np.count_nonzero(complete)),
-    }
-
-
-def _unpaired(first: Array, second: Array) -> Contrast:
-    if not _finite(first, second):
-        return Contrast(None, None, None)
-    mean = float(second.mean() - first.mean())
-    if min(len(first), len(second)) == 1:
-        return Contrast(mean, None, None)
-    squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
-    total = sum(squares)
-    if total == 0:
-        return Contrast(mean, mean, mean)
-    parts = (s**2 / (len(sample) - 1) for s, sample in zip(squares, (first, second), strict=True))
-    return Contrast(*_ends(mean, total**0.5, total**2 / sum(parts)))
-
-
-def _finite(first: Array, second: Array) -> bool:
-    return bool(np.isfinite(first).all() and np.isfinite(second).all())
-
-
-def _ends(
-    mean: float, error: float | None, freedom: float
-) -> tuple[float, float | None, float | None]:
     from scipy.special import stdtrit
 
-    if error is None:
-        return mean, None, None
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return Contrast()
+    if min(len(first), len(second)) == 1:
+        return Contrast(float(second.mean() - first.mean()))
+    if in_pairs:
+        differences, freedom = second - first, len(first) - 1.0
+        mean, error = float(differences.mean()), float(differences.std(ddof=1)) / len(first) ** 0.5
+    else:
+        mean = float(second.mean() - first.mean())
+        squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
+        parts = (s**2 / (len(x) - 1) for s, x in zip(squares, (first, second), strict=True))
+        total = sum(squares)
+        error, freedom = total**0.5, total**2 / sum(parts) if total > 0 else inf
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
-    return mean, mean - half, mean + half
+    return Contrast(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True)
@@ -308,29 +265,34 @@ class ComparedFigure:
         replicate's value is.
     contrast : Contrast
         The second less the first.
+    less, more : int or None
+        Pairs in which the second value is the smaller, or the larger; None without pairs.
+    pairs : int or None
+        All pairs in which both values are known.
     """
 
     quantity: Quantity
     first: float
     second: float
     contrast: Contrast
+    less: int | None = None
+    more: int | None = None
+    pairs: int | None = None
 
     @property
     def is_nothing(self) -> bool:
         """Whether it is 0 in every replicate of both, so that the screen can do without it."""
-        contrast = self.contrast
-        return self.first == self.second == contrast.low == contrast.high == 0
+        return self.first == self.second == self.contrast.low == self.contrast.high == 0
 
     @property
     def is_alike(self) -> bool:
         """Whether both results have one value in each pair."""
-        contrast = self.contrast
-        return contrast.pairs is not None and contrast.less == contrast.more == 0
+        return self.less == self.more == 0
 
     @property
     def wins(self) -> int | None:
         """Replicates in which the second result is the better; None without pairs."""
-        return self.contrast.more if self.quantity.more_is_better else self.contrast.less
+        return self.more if self.quantity.more_is_better else self.less
 
 
 @dataclass(frozen=True)
@@ -414,10 +376,23 @@ def _row(
     (ours, mine), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
     if np.isnan(ours).all() or np.isnan(theirs).all():
         return None
-    difference = contrast(ours, theirs, in_pairs=len(common) > 0)
-    if len(common) > 0:
-        difference = replace(difference, **pairs(mine, other))
-    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), difference)
+    paired = len(common) > 0
+    difference = contrast(ours, theirs, in_pairs=paired)
+    counts = pairs(mine, other) if paired else {}
+    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), difference, **counts)
+
+
+def pairs(first: Array, second: Array) -> dict[str, int]:
+    """Return in how many pairs the second value is less, and more, and in how many both are known.
+
+    By the names of a compared figure's attributes.
+    """
+    unknown = np.isnan(first) | np.isnan(second)
+    return {
+        "less": int(np.count_nonzero(second < first)),
+        "more": int(np.count_nonzero(second > first)),
+        "pairs": int(np.count_nonzero(~unknown)),
+    }
 
 
 def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tuple[Array, Array]:
@@ -519,39 +494,37 @@ class Comparison:
 
 
 def _cells(row: ComparedFigure) -> dict[str, Any]:
-    quantity, contrast = row.quantity, row.contrast
     return {
-        "figure": quantity.name,
-        "unit": quantity.unit,
+        "figure": row.quantity.name,
+        "unit": row.quantity.unit,
         "first": row.first,
         "second": row.second,
-        "difference": contrast.mean,
-        "low": contrast.low,
-        "high": contrast.high,
-        "better": "more" if quantity.more_is_better else "less",
+        "difference": row.contrast.mean,
+        "low": row.contrast.low,
+        "high": row.contrast.high,
+        "better": "more" if row.quantity.more_is_better else "less",
         "wins": row.wins,
-        "less": contrast.less,
-        "more": contrast.more,
-        "pairs": contrast.pairs,
+        "less": row.less,
+        "more": row.more,
+        "pairs": row.pairs,
     }
 
 
 def _spoken(row: ComparedFigure) -> list[str]:
-    quantity, contrast = row.quantity, row.contrast
-    ends, mean = "–", figure(contrast.mean)
-    if contrast.low is not None and contrast.high is not None and contrast.mean is not None:
-        half = (contrast.high - contrast.low) / 2
-        ends = f"{figure(contrast.low)} … {figure(contrast.high)}"
+    mean, low, high = row.contrast
+    texts, ends = [row.quantity.words, figure(row.first), figure(row.second), figure(mean)], "–"
+    if mean is not None and low is not None and high is not None:
+        half = (high - low) / 2
+        ends = f"{figure(low)} … {figure(high)}"
         if half > 0:
-            ends = " … ".join(to_digits(end, half) for end in (contrast.low, contrast.high))
-            mean = to_digits(contrast.mean, half)
-    won = [] if row.wins is None else [_won(row.wins, contrast)]
-    return [quantity.words, figure(row.first), figure(row.second), mean, ends, *won]
-
-
-def _won(wins: int, found: Contrast) -> str:
-    alike = found.less == found.more == 0
-    return f"equal in {found.pairs}" if alike else f"{wins} of {found.pairs}"
+            texts[-1], ends = (
+                to_digits(mean, half),
+                f"{to_digits(low, half)} … {to_digits(high, half)}",
+            )
+    if row.wins is None:
+        return [*texts, ends]
+    won = f"equal in {row.pairs}" if row.is_alike else f"{row.wins} of {row.pairs}"
+    return [*texts, ends, won]
 
 
 def _wrapped(*said: str) -> list[str]:
