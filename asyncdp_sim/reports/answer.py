@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from asyncdp_sim.sentences.label import (
     timing_reasons,
 )
 from asyncdp_sim.sentences.result import (
+    ERRORS,
     NOT_JUDGED,
     decision,
     how_good,
@@ -72,7 +73,7 @@ def of_result(result: Result) -> Answer:
     gain, means = decision(manifest), None
     if result.has("gains"):
         frame = result.frame("gains")
-        means = {name: float(frame[name].mean()) for name in _ERRORS}
+        means = {name: float(frame[name].mean()) for name in ERRORS}
     left = manifest.get("remaining")
     if left is not None:
         left = if_others_left(left["verdicts"], left, manifest.get("unit"))
@@ -93,10 +94,6 @@ def of_result(result: Result) -> Answer:
     }
     text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
     return Answer(sentence(text), tuple(fact for fact in facts.values() if fact is not None))
-
-
-_ERRORS = ("own", "joint", "adapted", "guessing")
-"""Columns of errors that a report compares."""
 
 
 def _privacy(manifest: Mapping[str, Any]) -> str:
@@ -285,101 +282,106 @@ def _of_use(name: str) -> bool:
     return of_rows or name.startswith("profits")
 
 
+class PageTable(NamedTuple):
+    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    folded: bool = False
+
+
 MOST_CELLS = 200
 """Cells that are listed."""
+_OF_CELLS = (
+    "ψ", "95 %", "updates per unit", "95 %", "time (units)", "private", "true ε",
+)  # fmt: skip
 
 
-def cells(sweep: Sweep) -> dict[str, Any]:
-    """Return a row for each finished cell, the first of many; what they vary, and how many are."""
-    rows = []
+def cells(sweep: Sweep) -> PageTable:
+    """Return a row for each finished cell, the first of many."""
+    rows = [["cell", *sweep.paths, *_OF_CELLS]]
     for cell in sweep.cells[:MOST_CELLS]:
-        result = cell.result
-        psi, cell_label = psi_at_end(result), label([result.manifest])
+        manifest, summary, psi = cell.result.manifest, cell.result.summary, psi_at_end(cell.result)
+        swept = (cell.label([path]) for path in sweep.paths)
         rows.append(
-            dict(
-                number=cell.number,
-                swept=tuple(
-                    cell.label([path]).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-                    for path in sweep.paths
-                ),
-                psi=shown(psi.value),
-                psi_interval=words.interval(psi.low, psi.high),
-                throughput=shown(result.summary["throughput"]),
-                throughput_interval=words.interval(*interval(result.summary, "throughput")),
-                time=shown(result.summary["simulated_time"]),
-                private=PRIVATE[cell_label.private],
-                epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
-            )
+            [
+                str(cell.number),
+                *(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}") for text in swept),
+                shown(psi.value),
+                words.interval(psi.low, psi.high),
+                shown(summary["throughput"]),
+                words.interval(*interval(summary, "throughput")),
+                shown(summary["simulated_time"]),
+                PRIVATE[label([manifest]).private],
+                epsilon_words(manifest).removeprefix("true ε "),
+            ]
         )
-    counts = {"count": len(sweep.cells), "missing": len(sweep.missing)}
-    return {"paths": sweep.paths, "rows": rows, **counts}
+    count, listed = len(sweep.cells), len(rows) - 1
+    note = f"{count} finished cells"
+    note += f", {len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    note += f"; the first {listed} are listed" if listed < count else ""
+    note += ". ψ is the median over replicates after the last update. Intervals hold 95 %."
+    return PageTable("Cells", rows, note)
 
 
 MOST_OWNERS = 200
 """Owners that are listed; of more, those with the largest share of ε spent."""
-ENERGY = ["joules", "bytes_sent", "bytes_received"]
-"""Columns that are there with ``[energy]`` alone."""
 FIRST_OWNERS = 12
 """Number of rows visible at once; the others unfold below."""
+_AVERAGED = {
+    "answers released": "answers_released",
+    "answers used": "updates",
+    "online": "online_fraction",
+    "joules": "joules",
+    "bytes sent": "bytes_sent",
+    "bytes heard": "bytes_received",
+}
+"""Columns of the owners' table that are means over replicates; the last three with energy alone."""
 
 
-def owners(result: Result) -> dict[str, Any]:
+def owners(result: Result) -> list[PageTable]:
     """Return a row for each owner over all replicates, or for those whose budgets are used most.
 
-    A row has the owner's largest charge, and means of its counts. The rows ``first`` are visible at
-    once, ``others`` unfold below; ``listed`` of ``count`` owners have a row; ``named`` and
-    ``powered`` state whether names and energy have columns, and ``detected`` is what is detected: a
-    record, and who holds it, or the owner.
+    A row has the owner's largest charge, the power of the strongest attacker in any replicate, and
+    means of counts. The first table is visible at once, a second one with the others unfolds.
     """
-    people = result.participants
-    names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)
-    epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
-    claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
-    power = _powers(result, len(charged))
-    powered = "joules" in result.names("owners")
-    averaged = ["records", "answers_released", "updates", "online_fraction"]
-    averaged += ENERGY if powered else []
-    means = {name: result.of_owners(name).astype(float).mean(axis=0) for name in averaged}
+    people, known = result.participants, result.names("owners")
+
+    def of(name: str) -> Array:
+        return np.asarray(result.of_owners(name), dtype=float)
+
+    claimed, charged = of("epsilon")[0], of("epsilon_spent").max(axis=0)
+    columns = {"records": of("records").mean(axis=0), "ε": claimed, "charged": charged}
+    if "attacker_power" in known:  # which older results have not
+        columns["detected at 1 % false alarms"] = of("attacker_power").max(axis=0)
+    columns |= {head: of(name).mean(axis=0) for head, name in _AVERAGED.items() if name in known}
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num(charged / claimed, nan=0.0, posinf=0.0)
-    order = np.arange(len(share))
-    if len(order) > MOST_OWNERS:
+    order, count = np.arange(len(share)), len(share)
+    if count > MOST_OWNERS:
         order = np.sort(np.argsort(-share, kind="stable")[:MOST_OWNERS])
-    rows = [
-        dict(
-            number=people.numbers[at],
-            name=names[at],
-            records=shown(means["records"][at]),
-            epsilon=shown(claimed[at]),
-            spent=shown(charged[at]),
-            power=shown(power[at]),
-            released=shown(means["answers_released"][at]),
-            used=shown(means["updates"][at]),
-            online=shown(means["online_fraction"][at]),
-            **{
-                column: shown(means[name][at]) if powered else ""
-                for column, name in zip(("joules", "sent", "heard"), ENERGY, strict=True)
-            },
-        )
-        for at in map(int, order)
-    ]
-    named = any(row["name"] not in ("", str(row["number"])) for row in rows)
+    texts = {"owner": list(map(str, people.numbers))}
+    pairs = zip(people.names, texts["owner"], strict=False)
+    if any(name not in ("", number) for name, number in pairs):
+        texts["name"] = list(people.names)
+    texts |= {head: list(map(shown, values)) for head, values in columns.items()}
+    rows = [[column[at] for column in texts.values()] for at in order]
     sharers = n_sharers(result.manifest) - 1
     of_records = hidden_unit(result.manifest) == "record"
     holders = f"and {sharers} other{'s' * (sharers > 1)} hold" if sharers > 0 else "holds"
-    return {
-        "first": rows[:FIRST_OWNERS],
-        "others": rows[FIRST_OWNERS:],
-        "listed": len(rows),
-        "count": len(share),
-        "named": named,
-        "powered": powered,
-        "detected": f"a given record that the owner {holders}" if of_records else "the owner",
-    }
-
-
-def _powers(result: Result, count: int) -> Array:
-    """Return each owner's largest attacker's power; NaN where an older result has none."""
-    if "attacker_power" not in result.names("owners"):
-        return np.full(count, np.nan)
-    return np.asarray(result.of_owners("attacker_power").astype(float).max(axis=0))
+    detected = f"a given record that the owner {holders}" if of_records else "the owner"
+    note = (
+        "Per owner: the stated ε; the largest ε charged for answers in any replicate; the largest "
+        f"share of cases in which an attacker with 1 % false alarms detects {detected}; and means "
+        "over replicates."
+    )
+    if len(rows) < count:
+        note += (
+            f" {count} owners; listed are the {len(rows)} that have used the largest share of ε."
+        )
+    first, others = rows[:FIRST_OWNERS], rows[FIRST_OWNERS:]
+    tables = [PageTable("Privacy of each owner", [list(texts), *first], note)]
+    if len(others) > 0:
+        tables.append(PageTable(f"{len(others)} more owners", [list(texts), *others], folded=True))
+    return tables

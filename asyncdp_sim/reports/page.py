@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from asyncdp_sim.figures.picture import Picture, inline, write
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
-from asyncdp_sim.reports.answer import cells, key_numbers, owners, shown
+from asyncdp_sim.reports.answer import PageTable, cells, key_numbers, owners, shown
 from asyncdp_sim.results import (
     Result,
     Sweep,
@@ -140,15 +140,6 @@ def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
     if events is None or len(events) == 0:
         return Unknown("nothing happened")
     return events
-
-
-class PageTable(NamedTuple):
-    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
-
-    title: str
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-    folded: bool = False
 
 
 def of_forecast(file: Path) -> dict[str, Any]:
@@ -410,14 +401,14 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         own: dict[str, Any] = {
             "answer": answer.of_result(opened),
             "numbers": key_numbers(opened),
-            "cells": None,
+            "cells": (),
             "owners": owners(opened),
             "spacetime": spacetime(opened),
         }
     else:  # no cell stands for all
         results = [cell.result for cell in opened.cells]
-        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": cells(opened)}
-        own |= {"owners": None, "spacetime": None}
+        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
+        own |= {"owners": (), "spacetime": None}
     manifests = [result.manifest for result in results]
     drawn, undrawn = figures(opened, without="space-time")
     described = account(opened, dict(manifest["scenario"]))
