@@ -6,6 +6,7 @@ import pytest
 
 from tests.one_in import one_in
 from tests.scenes import text
+from tests.tables import table
 
 PINGS = {"kind": "empirical", "path": "tables/pings.csv", "column": "ms"}
 SCENE = text(
@@ -79,27 +80,11 @@ def test_another_file_under_its_name_is_no_replay(command, folder):
     assert command("replay", "r").code == 3
 
 
-@pytest.mark.parametrize(
-    ("setting", "line"),
-    [
-        (
-            'compute={kind="empirical", path="no.csv", column="ms"}',
-            "scene.toml: compute.path: given '{folder}/no.csv'; there is no such file; allowed is "
-            "a CSV (UTF-8) or .parquet with a column of durations",
-        ),
-        (
-            'latency.answer={kind="empirical", path="tables/pings.csv", column="s"}',
-            "scene.toml: latency.answer.path: given the header 'ms' (pings.csv, line 1); allowed "
-            "is a header with the columns s, once each",
-        ),
-        (
-            "availability.names=['1', '2', 'x']",
-            "scene.toml: availability.names: given 'x'; allowed are names in the column owner of "
-            "online.csv",
-        ),
-    ],
-)
-def test_what_is_wrong_is_one_line(setting, line, command, folder):
+REFUSED = table(__file__, "refused.toml")["networks"]
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+def test_what_is_wrong_is_one_line(setting, command, folder):
     said = command("run", "scene.toml", "--set", setting)
     assert said.code == 2
-    assert line.format(folder=folder) in said.lines
+    assert REFUSED[setting].format(folder=folder) in said.lines
