@@ -427,12 +427,11 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
-        by_name = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
-        values = [f"{name} {figure(by_name[name])}" for name in names if by_name[name] is not None]
-        if by_name["noise"] is not None and by_name["noise_se"] is not None:
-            values[-1] = f"noise {plus_minus(by_name['noise'], by_name['noise_se'])}"
-        why = [] if by_name["reason"] is None else [f"({by_name['reason']})"]
-        yield "parts of mean ψ", " ".join([", ".join(values), *why]).strip()
+        values = [f"{name} {figure(parts[name])}" for name in names if parts.get(name) is not None]
+        if parts.get("noise") is not None and parts.get("noise_se") is not None:
+            values[-1] = f"noise {plus_minus(parts['noise'], parts['noise_se'])}"
+        why = "" if parts.get("reason") is None else f"({parts['reason']})"
+        yield "parts of mean ψ", f"{', '.join(values)} {why}".strip()
 
 
 def _beside(final: Mapping[str, Any], optimum: Any, alone: Any = None, guess: Any = None) -> str:
