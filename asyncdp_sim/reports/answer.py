@@ -74,26 +74,24 @@ def of_result(result: Result) -> Answer:
     if result.has("gains"):
         frame = result.frame("gains")
         means = {name: float(frame[name].mean()) for name in ERRORS}
-    left = manifest.get("remaining")
-    if left is not None:
-        left = if_others_left(left["verdicts"], left, manifest.get("unit"))
+    left, remaining = "", manifest.get("remaining")
+    if remaining is not None:
+        left = if_others_left(remaining["verdicts"], remaining, manifest.get("unit"))
     name, good = how_good(manifest, means)
     rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
     psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
-    facts = {
-        "owners": None if gain is None else KeyFigure(ROWS["owners"], verdicts(manifest)),
-        "remaining": None if left is None else KeyFigure(ROWS["remaining"], left),
-        "errors": KeyFigure(f"{name[0].upper()}{name[1:]}", good),
-        "psi": KeyFigure("ψ at the end", number(psi.value), psi_note),
-        "soon": KeyFigure(
-            ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"
-        ),
-        "privacy": KeyFigure(ROWS["privacy"], _privacy(manifest)),
-        "private": KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
-        "sure": KeyFigure(ROWS["how_sure"], how_sure(manifest)),
-    }
+    facts = [
+        (ROWS["owners"], "" if gain is None else verdicts(manifest)),
+        (ROWS["remaining"], left),
+        (f"{name[0].upper()}{name[1:]}", good),
+        ("ψ at the end", number(psi.value), psi_note),
+        (ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"),
+        (ROWS["privacy"], _privacy(manifest)),
+        ("Private as stated", PRIVATE[label([manifest]).private]),
+        (ROWS["how_sure"], how_sure(manifest)),
+    ]
     text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
-    return Answer(sentence(text), tuple(fact for fact in facts.values() if fact is not None))
+    return Answer(sentence(text), tuple(KeyFigure(*fact) for fact in facts if fact[1] != ""))
 
 
 def _privacy(manifest: Mapping[str, Any]) -> str:
