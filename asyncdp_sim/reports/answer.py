@@ -160,7 +160,7 @@ def _verdicts(compared: Comparison) -> list[str]:
     """Return a sentence on ψ for each comparison with the first result."""
     texts = []
     for pair in compared.others:
-        row = next((row for row in pair.rows if row.quantity.name == "psi_final"), None)
+        row = next((row for row in pair.rows if row.name == "psi_final"), None)
         against = f"{pair.name} against {compared.name}"
         found = None if row is None else row.contrast
         if found is None or found.mean is None or found.low is None or found.high is None:
