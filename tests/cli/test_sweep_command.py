@@ -153,9 +153,9 @@ def test_a_cell_is_the_run_of_its_own_scenario(command, here):
 def test_one_path_spelled_twice_is_refused(command, here):
     text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0]\n"privacy . epsilon" = [2.0]\n'
     (here / "twice.toml").write_text(text, encoding="utf-8")
-    said = command("sweep", "twice.toml", "--out", "result")
-    assert said.code == 2
-    assert said.lines[0].startswith("twice.toml: sweep.privacy . epsilon: given ")
+    assert command.refused("sweep", "twice.toml", "--out", "result").startswith(
+        "twice.toml: sweep.privacy . epsilon: given "
+    )
     assert not (here / "result").exists()
 
 
