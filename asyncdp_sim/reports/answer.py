@@ -1,6 +1,6 @@
 """The first screen of a page: a decision, the numbers behind it, and the privacy label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -65,6 +65,11 @@ class Answer:
     decision: str
     facts: tuple[KeyFigure, ...]
 
+    @classmethod
+    def from_rows(cls, decision: str, rows: Iterable[tuple[str, ...]]) -> "Answer":
+        """Return an answer with the rows that have a value, or a note: as of a figure."""
+        return cls(decision, tuple(KeyFigure(*row) for row in rows if any(row[1:])))
+
 
 def of_result(result: Result) -> Answer:
     """Return the answer of one result."""
@@ -91,7 +96,7 @@ def of_result(result: Result) -> Answer:
         (ROWS["how_sure"], how_sure(manifest)),
     ]
     text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
-    return Answer(sentence(text), tuple(KeyFigure(*fact) for fact in facts if fact[1] != ""))
+    return Answer.from_rows(sentence(text), facts)
 
 
 def _privacy(manifest: Mapping[str, Any]) -> str:
@@ -123,37 +128,29 @@ def of_sweep(sweep: Sweep) -> Answer:
     private = sum(label([result.manifest]).private is True for result in results)
     missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
     smallest = f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}."
-    return Answer(
-        " ".join([*decisions(sweep), smallest]),
-        (
-            KeyFigure("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
-            KeyFigure(
-                "Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"
-            ),
-            KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
-            KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
-        ),
-    )
+    facts = [
+        ("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
+        ("Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"),
+        ("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
+        ("Private as stated", f"{private} of {len(results)} cells", missing),
+    ]
+    return Answer.from_rows(" ".join([*decisions(sweep), smallest]), facts)
 
 
 def of_forecast(decision: Mapping[str, str]) -> Answer:
     """Return the answer of a forecast: its own decision, line by line."""
     (_, text), *rows = rows_of(decision)
-    facts = (KeyFigure(name, value) for name, value in rows)
-    return Answer(sentence(text), tuple(facts))
+    return Answer.from_rows(sentence(text), rows)
 
 
 def of_comparison(compared: Comparison) -> Answer:
     """Return the answer of a comparison: whose ψ is smaller, and the figures of each result."""
-    facts = [
-        KeyFigure(
-            name,
-            f"ψ {number(psi_at_end(result).value)}, {_time(result)}, ε {_epsilon(result.manifest)}",
-            f"private as stated: {PRIVATE[label([result.manifest]).private]}",
-        )
-        for name, result in compared.results.items()
-    ]
-    return Answer(" ".join(_verdicts(compared)), (*facts, KeyFigure("", "", f"ψ: {PSI}")))
+    facts = []
+    for name, result in compared.results.items():
+        psi, manifest = number(psi_at_end(result).value), result.manifest
+        private = f"private as stated: {PRIVATE[label([manifest]).private]}"
+        facts.append((name, f"ψ {psi}, {_time(result)}, ε {_epsilon(manifest)}", private))
+    return Answer.from_rows(" ".join(_verdicts(compared)), [*facts, ("", "", f"ψ: {PSI}")])
 
 
 def _verdicts(compared: Comparison) -> list[str]:
