@@ -267,14 +267,11 @@ def _figure(
         theory="" if isnan(least) else extent((least, most)),
         inside=(low - slack <= most and least <= high + slack) if sure else None,
         why="" if prediction is None else plain(str(prediction["reason"] or prediction["formula"])),
-        first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),
+        first=name in FIRST
+        or (name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone")))
+        or name.startswith("profits")
+        or (value != 0 and (not isnan(least) or low < high)),
     )
-
-
-def _of_use(name: str) -> bool:
-    """Return whether a figure is about the model on held-out rows."""
-    of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
-    return of_rows or name.startswith("profits")
 
 
 class PageTable(NamedTuple):

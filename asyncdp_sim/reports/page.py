@@ -54,15 +54,6 @@ DrawnFigure = dict[str, Any]
 """The text and the view box of an ``svg`` element, its size in points, and what it shows."""
 
 
-def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
-    """Return the figures of a directory but for one, and notes on what is not drawn."""
-    entries, notes = pictures(opened)
-    drawn = [picture for picture, _ in entries if picture.name != without]
-    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
-        drawn.sort(key=lambda picture: picture.name != "profit")
-    return in_columns(drawn), notes
-
-
 def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
     """Return pictures at the width of a phone, which is that of a column of the page.
 
@@ -313,11 +304,10 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
     """Return the tables of a directory with the columns that they have, in the files' order."""
     described = []
     for name, table in tables().items():
-        if (directory / f"{name}.parquet").exists():
-            present = column_names(directory, name)
-            known_columns = {column.name: column for column in table.columns}
-            columns = tuple(known_columns[key] for key in present if key in known_columns)
-            file = f"{name}.parquet"
+        file = f"{name}.parquet"
+        if (directory / file).exists():
+            known = {column.name: column for column in table.columns}
+            columns = [known[key] for key in column_names(directory, name) if key in known]
             described.append({"file": file, "meaning": table.meaning, "columns": columns})
     return described
 
@@ -410,13 +400,16 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
         own |= {"owners": (), "spacetime": None}
     manifests = [result.manifest for result in results]
-    drawn, undrawn = figures(opened, without="space-time")
+    entries, undrawn = pictures(opened)
+    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
+    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
+        shown_pictures.sort(key=lambda picture: picture.name != "profit")
     described = account(opened, dict(manifest["scenario"]))
     return {
         "title": described["title"],
         "account": described,
         "banner": answer.banner(manifests),
-        "figures": drawn,
+        "figures": in_columns(shown_pictures),
         "undrawn": undrawn,
         "meaning": meaning,
         "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),

@@ -164,6 +164,12 @@ CONTENTS: dict[str, Callable[[], object]] = {
         rows().replace({"site": {"Mitte": "nord", "Tal": "Nord "}})
     ),
     "yes and no": lambda: as_csv(labelled(lambda yes, *_: "yes" if yes else "no")),
+    "labels 0 and 1": lambda: as_csv(labelled(lambda yes, *_: int(yes))),
+    "labels -1 and 1": lambda: as_csv(labelled(lambda yes, *_: 2 * yes - 1)),
+    "three numbers": lambda: as_csv(labelled(lambda yes, _, row: 1 + yes + row % 2)),
+    "a scale": lambda: as_csv(
+        labelled(lambda yes, _, row: ("low", "medium", "high")[yes + row % 2])
+    ),
     "three outcomes": lambda: as_csv(
         labelled(lambda yes, _, row: "rehab" if yes else ("home", "transfer")[row % 2])
     ),

@@ -344,30 +344,6 @@ def test_the_shared_cases(command, tmp_path, case, target, kind, said):
     assert found["held_out_balanced_accuracy"]["median"] > found["held_out_balanced_accuracy_guess"]
 
 
-VALUES: dict[str, tuple[list[object], str | None]] = {
-    "0 and 1": ([0, 1], "logistic"),
-    "signs": ([-1, 1], "logistic"),
-    "words": (["yes", "no"], "logistic"),
-    "truths": ([True, False], "logistic"),
-    "three": (["a", "b", "c"], "softmax"),
-    "a scale": (["low", "medium", "high"], "softmax"),
-    "three numbers": ([1, 2, 3], "ridge"),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", VALUES)
-def test_the_model_is_that_of_the_targets_values(command, tmp_path, name):
-    values, kind = VALUES[name]
-    frame = flowers(300)
-    places = pd.factorize(frame["species"], sort=True)[0] % len(values)
-    frame["species"] = [values[place] for place in places]
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    scenario = load(proposed(command, tmp_path / "t.csv", "species", 100, 50.0))
-    assert scenario.model.kind == kind
-    assert scenario.data.features == 4
-
-
 @pytest.mark.long
 def test_flowers_end_beside_guessing(command, tmp_path):
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
