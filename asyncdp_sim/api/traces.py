@@ -193,6 +193,12 @@ if TYPE_CHECKING:
     from asyncdp_sim.sentences.forecast import Decision
 
 
+def _without_units(frame: Any) -> Any:
+    """Return a frame that says of each column that it has no unit."""
+    frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
+    return frame
+
+
 class Forecast(Named):
     """Forecast of a scenario: accuracy, time, and the owners that gain.
 
@@ -238,9 +244,7 @@ class Forecast(Named):
         """Errors and gain of each owner, a pandas frame; empty from public rows alone."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._content["owners"])
-        frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
-        return frame
+        return _without_units(pd.DataFrame(self._content["owners"]))
 
     @property
     def alternatives(self) -> Any:
@@ -252,44 +256,31 @@ class Forecast(Named):
         """
         import pandas as pd
 
-        frame = pd.DataFrame(
-            [
-                {
-                    "protocol": other.name,
-                    "difference": None if other.more is None else other.more.value,
-                    "low": None if other.more is None else other.more.low,
-                    "high": None if other.more is None else other.more.high,
-                    "refused": other.refused,
-                }
-                for other in self.others or ()
-            ],
-            columns=["protocol", "difference", "low", "high", "refused"],
-        )
-        frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
-        return frame
+        ends = [
+            (None, None, None)
+            if other.more is None
+            else (other.more.value, other.more.low, other.more.high)
+            for other in self.others or ()
+        ]
+        columns = ["protocol", "difference", "low", "high", "refused"]
+        pairs = zip(self.others or (), ends, strict=True)
+        rows = [(other.name, *more, other.refused) for other, more in pairs]
+        return _without_units(pd.DataFrame(rows, columns=columns))
 
     @property
     def summary(self) -> Any:
         """Its figures with the ends of their 95 % intervals, a pandas frame."""
         import pandas as pd
 
-        forecast = self.found
-        rows: dict[str, tuple[float | None, float, str]] = {
-            "psi": (forecast.psi, forecast.psi_half_width, "none"),
-            "noise_free": (forecast.noise_free, 0.0, "none"),
-            "cost_of_privacy": (forecast.cost_of_privacy, 0.0, "none"),
-            "time": (forecast.time, forecast.time_half_width, "time units"),
-        }
-        if forecast.target is not None:
-            rows["target_time"] = (forecast.target_time, 0.0, "time units")
-            rows["target_probability"] = (forecast.target_probability, 0.0, "none")
-        table = {
-            name: (value, None, None, unit)
-            if value is None or half == 0  # a figure that is exact, or has none
-            else (value, value - half, value + half, unit)
-            for name, (value, half, unit) in rows.items()
-        }
-        heads = ["value", "low", "high", "unit"]
+        names = ["psi", "noise_free", "cost_of_privacy", "time"]
+        names += ["target_time", "target_probability"] if self.found.target is not None else []
+        halves = {"psi": self.found.psi_half_width, "time": self.found.time_half_width}
+        heads, table = ["value", "low", "high", "unit"], dict[str, tuple[Any, ...]]()
+        for name in names:
+            value, half = getattr(self.found, name), halves.get(name, 0.0)
+            # a figure that is exact, or is none, has no ends
+            ends = (None, None) if half == 0 else (value - half, value + half)
+            table[name] = (value, *ends, "time units" if name.endswith("time") else "none")
         frame = pd.DataFrame.from_dict(table, orient="index", columns=heads)
         frame.index.name = "figure"
         frame.attrs["units"] = dict(frame["unit"])

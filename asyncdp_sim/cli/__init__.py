@@ -40,12 +40,13 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
 class Command(NamedTuple):
-    """A command's module, the words that its docstring begins with, and two ways to call it.
+    """A command's module, its subject, the words that its docstring begins with, and two examples.
 
     And its own options and arguments, by parameter.
     """
 
     module: str
+    subject: str
     does: str
     examples: tuple[str, str]
     options: Mapping[str, Sequence[str]]
@@ -57,13 +58,8 @@ COMMANDS = {
 }
 """A test holds each line equal to its command's docstring."""
 GROUPS = {
-    "Write a scenario": ("list", "new", "data", "import"),
-    "Forecast": ("check", "forecast"),
-    "Simulate": ("run", "sweep"),
-    "See results": ("plot", "report", "compare"),
-    "Verify": ("replay", "audit"),
-    "Deploy": ("export",),
-    "Look up": ("describe", "docs", "schema"),
+    subject: [name for name, command in COMMANDS.items() if command.subject == subject]
+    for subject in _TABLES["subjects"]
 }
 """Subjects of ``asyncdp --help``, and their commands."""
 _HELP = {"help_option_names": ["-h", "--help"]}

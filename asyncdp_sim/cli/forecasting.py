@@ -97,14 +97,12 @@ def forecast_command(
             else:
                 save_new(ends_with.scenario, save)
         if as_json:
-            if save is not None:
-                write_beside(save)
             typer.echo(advice_json(advice))
-            note_all(text)
-            return
-        for item in advice.values():
-            show(item.lines(named))
-        if save is not None:
+        else:
+            show([line for item in advice.values() for line in item.lines(named)])
+        if save is not None and as_json:
+            write_beside(save)
+        elif save is not None:
             show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
             put_schema_beside(save)
         note_all(text)

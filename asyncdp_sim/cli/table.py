@@ -3,9 +3,8 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -223,14 +222,8 @@ def _propose(
         )
 
 
-class Format(StrEnum):
-    """A form of measurements."""
-
-    trace = "trace"
-
-
 def import_command(
-    format: Format,  # noqa: ARG001
+    format: Literal["trace"],  # noqa: ARG001
     file: Path,
     out: Path,
     fit: bool = False,
@@ -247,14 +240,8 @@ def import_command(
     put_schema_beside(out)
 
 
-class Software(StrEnum):
-    """Software that a scenario is exported to."""
-
-    flower = "flower"
-
-
 def export_command(
-    target: Software,  # noqa: ARG001
+    target: Literal["flower"],  # noqa: ARG001
     file: Path,
     out: Path,
     unit: float = 1.0,

@@ -1,11 +1,11 @@
 """Results side by side: what differs in their scenarios, and by how much in their figures."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width, to_digits
-from asyncdp_sim.measures.scores import SCORES, Score
+from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import jsonable
@@ -33,28 +33,20 @@ from asyncdp_sim.sentences.label import (
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """The second sample's mean less the first's.
+class Contrast(NamedTuple):
+    """The second sample's mean less the first's, and the ends of its 95 % interval.
 
     Attributes
     ----------
     mean : float or None
         None where a value is absent or infinite, so that there is no mean.
     low, high : float or None
-        Ends of the 95 % interval; None where there is none.
-    less, more : int or None
-        Pairs in which the second value is the smaller, or the larger; None without pairs.
-    pairs : int or None
-        All pairs in which both values are known.
+        None where there is no interval.
     """
 
-    mean: float | None
-    low: float | None
-    high: float | None
-    less: int | None = None
-    more: int | None = None
-    pairs: int | None = None
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
@@ -71,189 +63,90 @@ def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
     in_pairs : bool
         Whether values belong together, place by place: R₁ = R₂.
     """
-    return _paired(first, second) if in_pairs else _unpaired(first, second)
-
-
-def _paired(first: Array, second: Array) -> Contrast:
-    counts = pairs(first, second)
-    if not _finite(first, second):
-        return Contrast(None, None, None, **counts)
-    differences = second - first
-    error = float(differences.std(ddof=1)) / len(first) ** 0.5 if len(first) > 1 else None
-    return Contrast(*_ends(float(differences.mean()), error, len(first) - 1), **counts)
-
-
-def pairs(first: Array, second: Array) -> dict[str, int]:
-    """Return in how many pairs the second value is less, and more, and in how many both are known.
-
-    By the names of a contrast's attributes.
-    """
-    complete = ~(np.isnan(first) | np.isnan(second))
-    return {
-        "less": int(np.count_nonzero(second[complete] < first[complete])),
-        "more": int(np.count_nonzero(second[complete] > first[complete])),
-        "pairs": int(np.count_nonzero(complete)),
-    }
-
-
-def _unpaired(first: Array, second: Array) -> Contrast:
-    if not _finite(first, second):
-        return Contrast(None, None, None)
-    mean = float(second.mean() - first.mean())
-    if min(len(first), len(second)) == 1:
-        return Contrast(mean, None, None)
-    squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
-    total = sum(squares)
-    if total == 0:
-        return Contrast(mean, mean, mean)
-    parts = (s**2 / (len(sample) - 1) for s, sample in zip(squares, (first, second), strict=True))
-    return Contrast(*_ends(mean, total**0.5, total**2 / sum(parts)))
-
-
-def _finite(first: Array, second: Array) -> bool:
-    return bool(np.isfinite(first).all() and np.isfinite(second).all())
-
-
-def _ends(
-    mean: float, error: float | None, freedom: float
-) -> tuple[float, float | None, float | None]:
     from scipy.special import stdtrit
 
-    if error is None:
-        return mean, None, None
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return Contrast()
+    if min(len(first), len(second)) == 1:
+        return Contrast(float(second.mean() - first.mean()))
+    if in_pairs:
+        differences, freedom = second - first, len(first) - 1.0
+        mean, error = float(differences.mean()), float(differences.std(ddof=1)) / len(first) ** 0.5
+    else:
+        mean = float(second.mean() - first.mean())
+        squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
+        parts = (s**2 / (len(x) - 1) for s, x in zip(squares, (first, second), strict=True))
+        total = sum(squares)
+        error, freedom = total**0.5, total**2 / sum(parts) if total > 0 else inf
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
-    return mean, mean - half, mean + half
+    return Contrast(mean, mean - half, mean + half)
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A figure that every replicate of a result has.
+def figures_of(result: Result) -> dict[str, Array | Ratio]:
+    """Return the figures of a result by name: a value for each replicate, or a ratio of sums.
 
-    Attributes
-    ----------
-    name : str
-        In tables and JSON.
-    words : str
-        On the screen, with the unit where the words do not say it.
-    unit : str
-        In tables and JSON; empty of a pure number.
-    of : callable
-        From a result to its values, (R,), NaN where one is absent, or to a ratio of sums over
-        replicates; None where it has none.
-    more_is_better : bool
-        Whether the larger of two values wins, not the smaller.
+    Values are (R,), NaN where one is absent; a figure that the result has not is left out. A figure
+    that has the name of a summary's is that one. Shares are of all attempts and released answers,
+    also of those without an end.
     """
-
-    name: str
-    words: str
-    unit: str
-    of: Callable[[Result], Array | Ratio | None]
-    more_is_better: bool = False
-
-
-def quantities(first: Result, second: Result) -> Iterator[Quantity]:
-    """Yield what two results are compared by; errors are in the target's own unit, if it has one.
-
-    Parameters
-    ----------
-    first, second : Result
-        Of different units, errors have none that both know.
-    """
-    yield Quantity("psi_final", "ψ at the end", "", _psi)
-    units = {result.manifest.get("target_unit") for result in (first, second)}
-    unit = units.pop() if len(units) == 1 else None
-    yield from (_of_score(score, unit or "") for score in SCORES)
-    named = unit_of(result.manifest["scenario"] for result in (first, second))
-    for quantity in _OF_NETWORKS:
-        yield replace(
-            quantity, words=in_unit(quantity.words, named), unit=in_unit(quantity.unit, named)
-        )
-
-
-def _of_score(score: Score, unit: str) -> Quantity:
-    column, own = f"held_out_{score.name}", unit if score.in_units else ""
-    return Quantity(
-        column,
-        f"held-out {score.words}" + (f" ({own})" if own else ""),
-        own,
-        lambda result: _last(result, column),
-        score.more_is_better,
-    )
-
-
-def _last(result: Result, column: str) -> Array | None:
-    """Return a column of the curve at the last update; None where the curve has none."""
-    if column not in result.names("curve"):
-        return None
-    return np.asarray(result.last(column)[0], dtype=float)
-
-
-def _psi(result: Result) -> Array:
-    """Return ψ of the last models; what has overflowed is infinite."""
-    (psi,) = result.last("relative_fitness")
-    return np.where(np.isnan(psi), np.inf, psi)
-
-
-def _time_to_end(result: Result) -> Array:
-    """Return when update T came, NaN where it did not."""
-    k, time = result.last("k", "time")
-    return np.where(k == result.updates, time, np.nan)
-
-
-def _throughput(result: Result) -> Ratio | None:
-    """Return the updates per time unit; None of an older result of which no end is known."""
-    k, time = result.last("k", "time")
+    k, time, psi = result.last("k", "time", "relative_fitness")
+    figures: dict[str, Array | Ratio] = {"psi_final": np.where(np.isnan(psi), np.inf, psi)}
+    for score in SCORES:
+        column = f"held_out_{score.name}"
+        if column in result.names("curve"):
+            figures[column] = np.asarray(result.last(column)[0], dtype=float)
+    ended = k == result.updates
+    figures["time_to_end"] = np.where(ended, time, np.nan)
     ends = result.manifest.get("end_ticks")
     if ends is not None:
-        return Ratio(k.astype(float), np.asarray(to_units(np.array(ends, dtype=np.int64))))
-    return Ratio(k.astype(float), time) if (k == result.updates).all() else None
-
-
-def _staleness(result: Result) -> Ratio | None:
-    """Return the mean staleness of answers used; None where the updates were not kept."""
-    if not result.has("updates"):
-        return None
-    replicate, stale = result.columns("updates", "replicate", "staleness")
-    groups = [stale[replicate == r] for r in result.replicates]
-    return Ratio(*np.array([(group.sum(), len(group)) for group in groups], dtype=float).T)
-
-
-def _share(part: str, whole: str) -> Callable[[Result], Ratio]:
-    """Return what divides the sums over owners of two columns of ``owners``."""
-
-    def share(result: Result) -> Ratio:
-        return Ratio(*(result.of_owners(n).sum(axis=1).astype(float) for n in (part, whole)))
-
-    return share
-
-
-def _answers(result: Result) -> Array:
-    return np.asarray(result.of_owners("answers_released").sum(axis=1), dtype=float)
-
-
-def _largest_spent(result: Result) -> Array | None:
-    """Return the largest ε that an owner has spent; None where nothing is hidden."""
+        lasted = np.asarray(to_units(np.array(ends, dtype=np.int64)))
+        figures["throughput"] = Ratio(k.astype(float), lasted)
+    elif ended.all():  # an older result names no other end
+        figures["throughput"] = Ratio(k.astype(float), time)
+    if result.has("updates"):
+        replicate, stale = result.columns("updates", "replicate", "staleness")
+        groups = [stale[replicate == r] for r in result.replicates]
+        sums = np.array([(group.sum(), len(group)) for group in groups], dtype=float)
+        figures["mean_staleness"] = Ratio(*sums.T)
+    counts = ("answers_released", "attempts", "refused", "collided", "lost")
+    total = {name: result.of_owners(name).sum(axis=1).astype(float) for name in counts}
+    figures["answers_released"] = released = total["answers_released"]
+    figures["refused"] = Ratio(total["refused"], total["attempts"])
+    figures |= {name: Ratio(total[name], released) for name in ("collided", "lost")}
     spent = np.asarray(result.of_owners("epsilon_spent"), dtype=float)
-    return None if np.isnan(spent).any() else spent.max(axis=1)
+    if not np.isnan(spent).any():  # else nothing is hidden
+        figures["epsilon_spent"] = spent.max(axis=1)
+    return figures
 
 
-_OF_NETWORKS = (
-    Quantity("time_to_end", "time to update T (units)", "units", _time_to_end),
-    Quantity(
-        "throughput", "updates per unit", "updates per unit", _throughput, more_is_better=True
-    ),
-    Quantity("mean_staleness", "mean staleness", "updates", _staleness),
-    Quantity("answers_released", "answers released", "", _answers),
-    Quantity("refused", "refused share of attempts", "share", _share("refused", "attempts")),
-    Quantity("collided", "collided, of answers", "share", _share("collided", "answers_released")),
-    Quantity("lost", "lost, of answers", "share", _share("lost", "answers_released")),
-    Quantity("epsilon_spent", "largest ε spent", "", _largest_spent),
-)
-"""What does not depend on what is learned; fewer answers are better for privacy, all else equal.
+_NAMED = {
+    "psi_final": ("ψ at the end", ""),
+    "time_to_end": ("time to update T (units)", "units"),
+    "throughput": ("updates per unit", "updates per unit"),
+    "mean_staleness": ("mean staleness", "updates"),
+    "answers_released": ("answers released", ""),
+    "refused": ("refused share of attempts", "share"),
+    "collided": ("collided, of answers", "share"),
+    "lost": ("lost, of answers", "share"),
+    "epsilon_spent": ("largest ε spent", ""),
+}
+"""Figures on the screen, with the unit where the words do not say it; their units in tables."""
+_SCORES = {f"held_out_{score.name}": score for score in SCORES}
 
-A figure that has the name of a summary's is that one. Shares are of all attempts and released
-answers, also of those without an end.
-"""
+
+def _named(name: str, target_unit: str, time_unit: str | None) -> tuple[str, str]:
+    """Return a figure's words and unit; errors are in the target's own unit, if it has one."""
+    if name in _NAMED:
+        words, unit = (in_unit(text, time_unit) for text in _NAMED[name])
+        return words, unit
+    score = _SCORES[name]
+    unit = target_unit if score.in_units else ""
+    return f"held-out {score.words}" + (f" ({unit})" if unit else ""), unit
+
+
+def _more_is_better(name: str) -> bool:
+    """Return whether the larger of two values wins; fewer answers are better for privacy."""
+    return _SCORES[name].more_is_better if name in _SCORES else name == "throughput"
 
 
 def together(first: Result, second: Result) -> str:
@@ -302,35 +195,47 @@ class ComparedFigure:
 
     Attributes
     ----------
-    quantity : Quantity
+    name : str
+        In tables and JSON.
+    words : str
+        On the screen, with the unit where the words do not say it.
+    unit : str
+        In tables and JSON; empty of a pure number.
     first, second : float
         Means over the replicates compared, or ratios of sums over them; infinite or NaN where a
         replicate's value is.
     contrast : Contrast
         The second less the first.
+    less, more : int or None
+        Pairs in which the second value is the smaller, or the larger; None without pairs.
+    pairs : int or None
+        All pairs in which both values are known.
     """
 
-    quantity: Quantity
+    name: str
+    words: str
+    unit: str
     first: float
     second: float
     contrast: Contrast
+    less: int | None = None
+    more: int | None = None
+    pairs: int | None = None
 
     @property
     def is_nothing(self) -> bool:
         """Whether it is 0 in every replicate of both, so that the screen can do without it."""
-        contrast = self.contrast
-        return self.first == self.second == contrast.low == contrast.high == 0
+        return self.first == self.second == self.contrast.low == self.contrast.high == 0
 
     @property
     def is_alike(self) -> bool:
         """Whether both results have one value in each pair."""
-        contrast = self.contrast
-        return contrast.pairs is not None and contrast.less == contrast.more == 0
+        return self.less == self.more == 0
 
     @property
     def wins(self) -> int | None:
         """Replicates in which the second result is the better; None without pairs."""
-        return self.contrast.more if self.quantity.more_is_better else self.contrast.less
+        return self.more if _more_is_better(self.name) else self.less
 
 
 @dataclass(frozen=True)
@@ -371,13 +276,12 @@ class Against:
 def against(first: Result, second: Result, name: str) -> Against:
     """Compare a result with the first one; replicates of one seed are pairs."""
     common = _common(first, second)
-    rows = (_row(quantity, first, second, common) for quantity in quantities(first, second))
     return Against(
         second,
         name,
         common,
         _pairing(first, second, common),
-        tuple(row for row in rows if row is not None),
+        tuple(_rows(first, second, common)),
         tuple(changed(first.scenario, second.scenario)),
         together(first, second),
     )
@@ -404,20 +308,30 @@ def _pairing(first: Result, second: Result, common: tuple[int, ...]) -> str:
     return f"paired by replicate ({which}): 95 % intervals by Student's t, separate for each figure"
 
 
-def _row(
-    quantity: Quantity, first: Result, second: Result, common: tuple[int, ...]
-) -> ComparedFigure | None:
-    """Return a figure of both results; None where one of them lacks it, or no value is known."""
-    ours, theirs = quantity.of(first), quantity.of(second)
-    if ours is None or theirs is None:
-        return None
-    (ours, mine), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
-    if np.isnan(ours).all() or np.isnan(theirs).all():
-        return None
-    difference = contrast(ours, theirs, in_pairs=len(common) > 0)
-    if len(common) > 0:
-        difference = replace(difference, **pairs(mine, other))
-    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), difference)
+def _rows(first: Result, second: Result, common: tuple[int, ...]) -> Iterator[ComparedFigure]:
+    """Yield the figures of which both results have a value that is known."""
+    paired, pair = len(common) > 0, (first, second)
+    units = {result.manifest.get("target_unit") for result in pair}
+    target_unit = (units.pop() or "") if len(units) == 1 else ""
+    time_unit = unit_of(result.manifest["scenario"] for result in pair)
+    in_first, in_second = figures_of(first), figures_of(second)
+    for name in (name for name in in_first if name in in_second):
+        ours, mine = _values(first, in_first[name], common)
+        theirs, other = _values(second, in_second[name], common)
+        if np.isnan(ours).all() or np.isnan(theirs).all():
+            continue
+        difference = contrast(ours, theirs, in_pairs=paired)
+        counts = pairs(mine, other) if paired else ()
+        means = float(ours.mean()), float(theirs.mean())
+        named = _named(name, target_unit, time_unit)
+        yield ComparedFigure(name, *named, *means, difference, *counts)
+
+
+def pairs(first: Array, second: Array) -> tuple[int, int, int]:
+    """Return the pairs whose second value is less, and more, and of which both are known."""
+    known = ~(np.isnan(first) | np.isnan(second))
+    less, more, count = map(np.count_nonzero, (second < first, second > first, known))
+    return int(less), int(more), int(count)
 
 
 def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tuple[Array, Array]:
@@ -504,7 +418,7 @@ class Comparison:
         settings = [["field", self.name, each.name], *(s.describe() for s in each.settings)]
         alike = ["the scenarios do not differ"]
         different = replace(each, rows=tuple(row for row in each.rows if not row.is_alike))
-        equal = [f"{row.quantity.words} ({figure(row.first)})" for row in each.rows
+        equal = [f"{row.words} ({figure(row.first)})" for row in each.rows
                  if row.is_alike and not row.is_nothing]  # fmt: skip
         return [
             *_wrapped(f"{each.name} against {self.name}, {each.pairing}"),
@@ -519,39 +433,37 @@ class Comparison:
 
 
 def _cells(row: ComparedFigure) -> dict[str, Any]:
-    quantity, contrast = row.quantity, row.contrast
     return {
-        "figure": quantity.name,
-        "unit": quantity.unit,
+        "figure": row.name,
+        "unit": row.unit,
         "first": row.first,
         "second": row.second,
-        "difference": contrast.mean,
-        "low": contrast.low,
-        "high": contrast.high,
-        "better": "more" if quantity.more_is_better else "less",
+        "difference": row.contrast.mean,
+        "low": row.contrast.low,
+        "high": row.contrast.high,
+        "better": "more" if _more_is_better(row.name) else "less",
         "wins": row.wins,
-        "less": contrast.less,
-        "more": contrast.more,
-        "pairs": contrast.pairs,
+        "less": row.less,
+        "more": row.more,
+        "pairs": row.pairs,
     }
 
 
 def _spoken(row: ComparedFigure) -> list[str]:
-    quantity, contrast = row.quantity, row.contrast
-    ends, mean = "–", figure(contrast.mean)
-    if contrast.low is not None and contrast.high is not None and contrast.mean is not None:
-        half = (contrast.high - contrast.low) / 2
-        ends = f"{figure(contrast.low)} … {figure(contrast.high)}"
+    mean, low, high = row.contrast
+    texts, ends = [row.words, figure(row.first), figure(row.second), figure(mean)], "–"
+    if mean is not None and low is not None and high is not None:
+        half = (high - low) / 2
+        ends = f"{figure(low)} … {figure(high)}"
         if half > 0:
-            ends = " … ".join(to_digits(end, half) for end in (contrast.low, contrast.high))
-            mean = to_digits(contrast.mean, half)
-    won = [] if row.wins is None else [_won(row.wins, contrast)]
-    return [quantity.words, figure(row.first), figure(row.second), mean, ends, *won]
-
-
-def _won(wins: int, found: Contrast) -> str:
-    alike = found.less == found.more == 0
-    return f"equal in {found.pairs}" if alike else f"{wins} of {found.pairs}"
+            texts[-1], ends = (
+                to_digits(mean, half),
+                f"{to_digits(low, half)} … {to_digits(high, half)}",
+            )
+    if row.wins is None:
+        return [*texts, ends]
+    won = f"equal in {row.pairs}" if row.is_alike else f"{row.wins} of {row.pairs}"
+    return [*texts, ends, won]
 
 
 def _wrapped(*said: str) -> list[str]:

@@ -281,21 +281,6 @@ def _short(value: Any) -> str:
 
 BEFORE = 3
 """Rows before the difference, equal in both results, that are printed."""
-_DRAWN = {
-    "clock_tick": "the gap of its owner's clock before it",
-    "clock_dropped": "the gap of its owner's clock before it",
-    "request_sent": "the gap of its owner's clock before it",
-    "query_sent": "the way of the request",
-    "answer_released": "the way of the query, or the computation",
-    "answer_delivered": "the way of the answer",
-    "answer_collided": "the way of the answer, or another's",
-    "answer_lost": "the loss of the answer",
-    "update_applied": "the way of the answer",
-    "retry": "the wait before it",
-    "went_online": "the time offline before it",
-    "went_offline": "the time online before it",
-}
-"""By the kind of an event: the random draw whose length decides when it happens."""
 
 
 def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
@@ -379,18 +364,11 @@ def _row(table: str, first: "pd.DataFrame", second: "pd.DataFrame") -> list[str]
     # rows of other keys are not the same row: one of the results lacks the one that is named
     lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
     where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
-    before = [
-        f"  before  {_row_text(first, at, shared)}" for at in range(max(0, row - BEFORE), row)
-    ]
-    sides = [
-        f"  {name:<6}  {_row_text(frame, row, shared)}"
-        for name, frame in (("first", first), ("second", second))
-    ]
+    sides = [("before", first, at) for at in range(max(0, row - BEFORE), row)]
+    sides += [("first", first, row), ("second", second, row)]
     return [
         f"{text} {which} ({table}.parquet), {where}",
-        *before,
-        *sides,
-        *_random_draw_line(first, second, row, columns),
+        *(f"  {name:<6}  {_row_text(frame, at, shared)}" for name, frame, at in sides),
     ]
 
 
@@ -410,16 +388,3 @@ def _exact(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(float(value))
     return str(value)
-
-
-def _random_draw_line(
-    first: "pd.DataFrame", second: "pd.DataFrame", row: int, columns: list[str]
-) -> Iterator[str]:
-    """Yield which draw it is that differs, where the same happens to the same owner later."""
-    if "kind" not in first or row >= min(len(first), len(second)) or "tick" not in columns:
-        return
-    kind, owner = str(first["kind"].iloc[row]), first["owner"].iloc[row]
-    if "kind" not in columns and "owner" not in columns and kind in _DRAWN:
-        apart = int(second["tick"].iloc[row]) - int(first["tick"].iloc[row])
-        later = f"{abs(apart)} ticks {'later' if apart > 0 else 'earlier'} in the second"
-        yield f"draw: {_DRAWN[kind]}, of owner {_exact(owner)}, ends {later}"

@@ -1,9 +1,9 @@
 """The first screen of a page: a decision, the numbers behind it, and the privacy label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from asyncdp_sim.sentences.label import (
     timing_reasons,
 )
 from asyncdp_sim.sentences.result import (
+    ERRORS,
     NOT_JUDGED,
     decision,
     how_good,
@@ -64,6 +65,11 @@ class Answer:
     decision: str
     facts: tuple[KeyFigure, ...]
 
+    @classmethod
+    def from_rows(cls, decision: str, rows: Iterable[tuple[str, ...]]) -> "Answer":
+        """Return an answer with the rows that have a value, or a note: as of a figure."""
+        return cls(decision, tuple(KeyFigure(*row) for row in rows if any(row[1:])))
+
 
 def of_result(result: Result) -> Answer:
     """Return the answer of one result."""
@@ -72,31 +78,25 @@ def of_result(result: Result) -> Answer:
     gain, means = decision(manifest), None
     if result.has("gains"):
         frame = result.frame("gains")
-        means = {name: float(frame[name].mean()) for name in _ERRORS}
-    left = manifest.get("remaining")
-    if left is not None:
-        left = if_others_left(left["verdicts"], left, manifest.get("unit"))
+        means = {name: float(frame[name].mean()) for name in ERRORS}
+    left, remaining = "", manifest.get("remaining")
+    if remaining is not None:
+        left = if_others_left(remaining["verdicts"], remaining, manifest.get("unit"))
     name, good = how_good(manifest, means)
     rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
     psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
-    facts = {
-        "owners": None if gain is None else KeyFigure(ROWS["owners"], verdicts(manifest)),
-        "remaining": None if left is None else KeyFigure(ROWS["remaining"], left),
-        "errors": KeyFigure(f"{name[0].upper()}{name[1:]}", good),
-        "psi": KeyFigure("ψ at the end", number(psi.value), psi_note),
-        "soon": KeyFigure(
-            ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"
-        ),
-        "privacy": KeyFigure(ROWS["privacy"], _privacy(manifest)),
-        "private": KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
-        "sure": KeyFigure(ROWS["how_sure"], how_sure(manifest)),
-    }
+    facts = [
+        (ROWS["owners"], "" if gain is None else verdicts(manifest)),
+        (ROWS["remaining"], left),
+        (f"{name[0].upper()}{name[1:]}", good),
+        ("ψ at the end", number(psi.value), psi_note),
+        (ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"),
+        (ROWS["privacy"], _privacy(manifest)),
+        ("Private as stated", PRIVATE[label([manifest]).private]),
+        (ROWS["how_sure"], how_sure(manifest)),
+    ]
     text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
-    return Answer(sentence(text), tuple(fact for fact in facts.values() if fact is not None))
-
-
-_ERRORS = ("own", "joint", "adapted", "guessing")
-"""Columns of errors that a report compares."""
+    return Answer.from_rows(sentence(text), facts)
 
 
 def _privacy(manifest: Mapping[str, Any]) -> str:
@@ -128,44 +128,36 @@ def of_sweep(sweep: Sweep) -> Answer:
     private = sum(label([result.manifest]).private is True for result in results)
     missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
     smallest = f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}."
-    return Answer(
-        " ".join([*decisions(sweep), smallest]),
-        (
-            KeyFigure("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
-            KeyFigure(
-                "Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"
-            ),
-            KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
-            KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
-        ),
-    )
+    facts = [
+        ("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
+        ("Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"),
+        ("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
+        ("Private as stated", f"{private} of {len(results)} cells", missing),
+    ]
+    return Answer.from_rows(" ".join([*decisions(sweep), smallest]), facts)
 
 
 def of_forecast(decision: Mapping[str, str]) -> Answer:
     """Return the answer of a forecast: its own decision, line by line."""
     (_, text), *rows = rows_of(decision)
-    facts = (KeyFigure(name, value) for name, value in rows)
-    return Answer(sentence(text), tuple(facts))
+    return Answer.from_rows(sentence(text), rows)
 
 
 def of_comparison(compared: Comparison) -> Answer:
     """Return the answer of a comparison: whose ψ is smaller, and the figures of each result."""
-    facts = [
-        KeyFigure(
-            name,
-            f"ψ {number(psi_at_end(result).value)}, {_time(result)}, ε {_epsilon(result.manifest)}",
-            f"private as stated: {PRIVATE[label([result.manifest]).private]}",
-        )
-        for name, result in compared.results.items()
-    ]
-    return Answer(" ".join(_verdicts(compared)), (*facts, KeyFigure("", "", f"ψ: {PSI}")))
+    facts = []
+    for name, result in compared.results.items():
+        psi, manifest = number(psi_at_end(result).value), result.manifest
+        private = f"private as stated: {PRIVATE[label([manifest]).private]}"
+        facts.append((name, f"ψ {psi}, {_time(result)}, ε {_epsilon(manifest)}", private))
+    return Answer.from_rows(" ".join(_verdicts(compared)), [*facts, ("", "", f"ψ: {PSI}")])
 
 
 def _verdicts(compared: Comparison) -> list[str]:
     """Return a sentence on ψ for each comparison with the first result."""
     texts = []
     for pair in compared.others:
-        row = next((row for row in pair.rows if row.quantity.name == "psi_final"), None)
+        row = next((row for row in pair.rows if row.name == "psi_final"), None)
         against = f"{pair.name} against {compared.name}"
         found = None if row is None else row.contrast
         if found is None or found.mean is None or found.low is None or found.high is None:
@@ -275,111 +267,113 @@ def _figure(
         theory="" if isnan(least) else extent((least, most)),
         inside=(low - slack <= most and least <= high + slack) if sure else None,
         why="" if prediction is None else plain(str(prediction["reason"] or prediction["formula"])),
-        first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),
+        first=name in FIRST
+        or (name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone")))
+        or name.startswith("profits")
+        or (value != 0 and (not isnan(least) or low < high)),
     )
 
 
-def _of_use(name: str) -> bool:
-    """Return whether a figure is about the model on held-out rows."""
-    of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
-    return of_rows or name.startswith("profits")
+class PageTable(NamedTuple):
+    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    folded: bool = False
 
 
 MOST_CELLS = 200
 """Cells that are listed."""
+_OF_CELLS = (
+    "ψ", "95 %", "updates per unit", "95 %", "time (units)", "private", "true ε",
+)  # fmt: skip
 
 
-def cells(sweep: Sweep) -> dict[str, Any]:
-    """Return a row for each finished cell, the first of many; what they vary, and how many are."""
-    rows = []
+def cells(sweep: Sweep) -> PageTable:
+    """Return a row for each finished cell, the first of many."""
+    rows = [["cell", *sweep.paths, *_OF_CELLS]]
     for cell in sweep.cells[:MOST_CELLS]:
-        result = cell.result
-        psi, cell_label = psi_at_end(result), label([result.manifest])
+        manifest, summary, psi = cell.result.manifest, cell.result.summary, psi_at_end(cell.result)
+        swept = (cell.label([path]) for path in sweep.paths)
         rows.append(
-            dict(
-                number=cell.number,
-                swept=tuple(
-                    cell.label([path]).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-                    for path in sweep.paths
-                ),
-                psi=shown(psi.value),
-                psi_interval=words.interval(psi.low, psi.high),
-                throughput=shown(result.summary["throughput"]),
-                throughput_interval=words.interval(*interval(result.summary, "throughput")),
-                time=shown(result.summary["simulated_time"]),
-                private=PRIVATE[cell_label.private],
-                epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
-            )
+            [
+                str(cell.number),
+                *(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}") for text in swept),
+                shown(psi.value),
+                words.interval(psi.low, psi.high),
+                shown(summary["throughput"]),
+                words.interval(*interval(summary, "throughput")),
+                shown(summary["simulated_time"]),
+                PRIVATE[label([manifest]).private],
+                epsilon_words(manifest).removeprefix("true ε "),
+            ]
         )
-    counts = {"count": len(sweep.cells), "missing": len(sweep.missing)}
-    return {"paths": sweep.paths, "rows": rows, **counts}
+    count, listed = len(sweep.cells), len(rows) - 1
+    note = f"{count} finished cells"
+    note += f", {len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    note += f"; the first {listed} are listed" if listed < count else ""
+    note += ". ψ is the median over replicates after the last update. Intervals hold 95 %."
+    return PageTable("Cells", rows, note)
 
 
 MOST_OWNERS = 200
 """Owners that are listed; of more, those with the largest share of ε spent."""
-ENERGY = ["joules", "bytes_sent", "bytes_received"]
-"""Columns that are there with ``[energy]`` alone."""
 FIRST_OWNERS = 12
 """Number of rows visible at once; the others unfold below."""
+_AVERAGED = {
+    "answers released": "answers_released",
+    "answers used": "updates",
+    "online": "online_fraction",
+    "joules": "joules",
+    "bytes sent": "bytes_sent",
+    "bytes heard": "bytes_received",
+}
+"""Columns of the owners' table that are means over replicates; the last three with energy alone."""
 
 
-def owners(result: Result) -> dict[str, Any]:
+def owners(result: Result) -> list[PageTable]:
     """Return a row for each owner over all replicates, or for those whose budgets are used most.
 
-    A row has the owner's largest charge, and means of its counts. The rows ``first`` are visible at
-    once, ``others`` unfold below; ``listed`` of ``count`` owners have a row; ``named`` and
-    ``powered`` state whether names and energy have columns, and ``detected`` is what is detected: a
-    record, and who holds it, or the owner.
+    A row has the owner's largest charge, the power of the strongest attacker in any replicate, and
+    means of counts. The first table is visible at once, a second one with the others unfolds.
     """
-    people = result.participants
-    names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)
-    epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
-    claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
-    power = _powers(result, len(charged))
-    powered = "joules" in result.names("owners")
-    averaged = ["records", "answers_released", "updates", "online_fraction"]
-    averaged += ENERGY if powered else []
-    means = {name: result.of_owners(name).astype(float).mean(axis=0) for name in averaged}
+    people, known = result.participants, result.names("owners")
+
+    def of(name: str) -> Array:
+        return np.asarray(result.of_owners(name), dtype=float)
+
+    claimed, charged = of("epsilon")[0], of("epsilon_spent").max(axis=0)
+    columns = {"records": of("records").mean(axis=0), "ε": claimed, "charged": charged}
+    if "attacker_power" in known:  # which older results have not
+        columns["detected at 1 % false alarms"] = of("attacker_power").max(axis=0)
+    columns |= {head: of(name).mean(axis=0) for head, name in _AVERAGED.items() if name in known}
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num(charged / claimed, nan=0.0, posinf=0.0)
-    order = np.arange(len(share))
-    if len(order) > MOST_OWNERS:
+    order, count = np.arange(len(share)), len(share)
+    if count > MOST_OWNERS:
         order = np.sort(np.argsort(-share, kind="stable")[:MOST_OWNERS])
-    rows = [
-        dict(
-            number=people.numbers[at],
-            name=names[at],
-            records=shown(means["records"][at]),
-            epsilon=shown(claimed[at]),
-            spent=shown(charged[at]),
-            power=shown(power[at]),
-            released=shown(means["answers_released"][at]),
-            used=shown(means["updates"][at]),
-            online=shown(means["online_fraction"][at]),
-            **{
-                column: shown(means[name][at]) if powered else ""
-                for column, name in zip(("joules", "sent", "heard"), ENERGY, strict=True)
-            },
-        )
-        for at in map(int, order)
-    ]
-    named = any(row["name"] not in ("", str(row["number"])) for row in rows)
+    texts = {"owner": list(map(str, people.numbers))}
+    pairs = zip(people.names, texts["owner"], strict=False)
+    if any(name not in ("", number) for name, number in pairs):
+        texts["name"] = list(people.names)
+    texts |= {head: list(map(shown, values)) for head, values in columns.items()}
+    rows = [[column[at] for column in texts.values()] for at in order]
     sharers = n_sharers(result.manifest) - 1
     of_records = hidden_unit(result.manifest) == "record"
     holders = f"and {sharers} other{'s' * (sharers > 1)} hold" if sharers > 0 else "holds"
-    return {
-        "first": rows[:FIRST_OWNERS],
-        "others": rows[FIRST_OWNERS:],
-        "listed": len(rows),
-        "count": len(share),
-        "named": named,
-        "powered": powered,
-        "detected": f"a given record that the owner {holders}" if of_records else "the owner",
-    }
-
-
-def _powers(result: Result, count: int) -> Array:
-    """Return each owner's largest attacker's power; NaN where an older result has none."""
-    if "attacker_power" not in result.names("owners"):
-        return np.full(count, np.nan)
-    return np.asarray(result.of_owners("attacker_power").astype(float).max(axis=0))
+    detected = f"a given record that the owner {holders}" if of_records else "the owner"
+    note = (
+        "Per owner: the stated ε; the largest ε charged for answers in any replicate; the largest "
+        f"share of cases in which an attacker with 1 % false alarms detects {detected}; and means "
+        "over replicates."
+    )
+    if len(rows) < count:
+        note += (
+            f" {count} owners; listed are the {len(rows)} that have used the largest share of ε."
+        )
+    first, others = rows[:FIRST_OWNERS], rows[FIRST_OWNERS:]
+    tables = [PageTable("Privacy of each owner", [list(texts), *first], note)]
+    if len(others) > 0:
+        tables.append(PageTable(f"{len(others)} more owners", [list(texts), *others], folded=True))
+    return tables

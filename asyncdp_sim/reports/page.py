@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from asyncdp_sim.figures.picture import Picture, inline, write
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
-from asyncdp_sim.reports.answer import cells, key_numbers, owners, shown
+from asyncdp_sim.reports.answer import PageTable, cells, key_numbers, owners, shown
 from asyncdp_sim.results import (
     Result,
     Sweep,
@@ -52,15 +52,6 @@ WIDTH = 3.4
 
 DrawnFigure = dict[str, Any]
 """The text and the view box of an ``svg`` element, its size in points, and what it shows."""
-
-
-def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
-    """Return the figures of a directory but for one, and notes on what is not drawn."""
-    entries, notes = pictures(opened)
-    drawn = [picture for picture, _ in entries if picture.name != without]
-    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
-        drawn.sort(key=lambda picture: picture.name != "profit")
-    return in_columns(drawn), notes
 
 
 def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
@@ -140,15 +131,6 @@ def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
     if events is None or len(events) == 0:
         return Unknown("nothing happened")
     return events
-
-
-class PageTable(NamedTuple):
-    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
-
-    title: str
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-    folded: bool = False
 
 
 def of_forecast(file: Path) -> dict[str, Any]:
@@ -322,11 +304,10 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
     """Return the tables of a directory with the columns that they have, in the files' order."""
     described = []
     for name, table in tables().items():
-        if (directory / f"{name}.parquet").exists():
-            present = column_names(directory, name)
-            known_columns = {column.name: column for column in table.columns}
-            columns = tuple(known_columns[key] for key in present if key in known_columns)
-            file = f"{name}.parquet"
+        file = f"{name}.parquet"
+        if (directory / file).exists():
+            known = {column.name: column for column in table.columns}
+            columns = [known[key] for key in column_names(directory, name) if key in known]
             described.append({"file": file, "meaning": table.meaning, "columns": columns})
     return described
 
@@ -410,22 +391,25 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         own: dict[str, Any] = {
             "answer": answer.of_result(opened),
             "numbers": key_numbers(opened),
-            "cells": None,
+            "cells": (),
             "owners": owners(opened),
             "spacetime": spacetime(opened),
         }
     else:  # no cell stands for all
         results = [cell.result for cell in opened.cells]
-        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": cells(opened)}
-        own |= {"owners": None, "spacetime": None}
+        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
+        own |= {"owners": (), "spacetime": None}
     manifests = [result.manifest for result in results]
-    drawn, undrawn = figures(opened, without="space-time")
+    entries, undrawn = pictures(opened)
+    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
+    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
+        shown_pictures.sort(key=lambda picture: picture.name != "profit")
     described = account(opened, dict(manifest["scenario"]))
     return {
         "title": described["title"],
         "account": described,
         "banner": answer.banner(manifests),
-        "figures": drawn,
+        "figures": in_columns(shown_pictures),
         "undrawn": undrawn,
         "meaning": meaning,
         "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),

@@ -21,6 +21,7 @@ from asyncdp_sim.sentences.result import (
     errors,
     if_others_left,
     joining,
+    named_lines,
     with_ends,
 )
 from asyncdp_sim.theory.prediction import plain
@@ -235,16 +236,9 @@ _OBSERVED = (
 """Meaning of the columns of the observers' table, printed below it."""
 
 
-def decision_lines(decision: Decision) -> list[str]:
-    """Return a decision as lines, each with its name."""
-    rows = decision.rows()
-    width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {value}" for name, value in rows]
-
-
 def first_screen(found: Forecast) -> list[str]:
     """Return the decision, and at most 20 owners, a row each."""
-    texts = decision_lines(decide(found))
+    texts = named_lines(decide(found).rows())
     if found.gains is not None and len(found.gains.owners) > 1:
         header, *rows = owners(gains_content(found.gains)["owners"])
         texts += ["", *aligned([header, *rows[:MOST]])]
@@ -254,12 +248,10 @@ def first_screen(found: Forecast) -> list[str]:
 
 def lines(found: Forecast) -> list[str]:
     """Return the first screen, then all figures and the meaning of columns."""
-    rows = figures(found)
-    width = max(len(name) for name, _ in rows)
     texts = first_screen(found)
     if found.gains is not None and len(found.gains.owners) > 1:
         texts += _MEANING
-    texts += ["", *(f"{name:<{width}}  {value}" for name, value in rows)]
+    texts += ["", *named_lines(figures(found))]
     if len(found.observers) > 0:
         texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
     return texts
@@ -273,17 +265,14 @@ def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     listed : sequence of mapping
         As JSON has them.
     """
-    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
     several = len({owner["epsilon"] for owner in listed}) > 1
     levels = any(owner["break_even"] is not None for owner in listed)
     keys = ["records", *["epsilon"] * several, "own", "joint", "adapted"]
     ends = ["gain", "low", "high"]
     heads = ["owner", *({"epsilon": "ε", "own": "own error"}.get(key, key) for key in keys)]
     table = [[*heads, *ends, "verdict", *["break-even"] * levels]]
-    pairs = zip(names, listed, strict=True)
-    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
+    for name, owner, half in _by_gain(listed):
         level = None if owner["break_even"] is None else owner["break_even"]["value"]
-        half = (known(owner["high"]) - known(owner["low"])) / 2
         values = [known(owner[key]) for key in ends]
         gain = [to_digits(value, half) if half > 0 else figure(value) for value in values]
         texts = [name, *(figure(owner[key]) for key in keys), *gain, owner["verdict"]]
@@ -309,25 +298,33 @@ def beside(listed: Sequence[Mapping[str, Any]], unit: str | None) -> list[list[s
     unit : str or None
         Of the errors.
     """
-    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
     of = f" ({unit})" if unit else ""
     table = [["owner", "records", f"alone{of}", f"together{of}", f"difference{of}", "verdict"]]
-    pairs = zip(names, listed, strict=True)
-    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
-        half = (known(owner["high"]) - known(owner["low"])) / 2
+    for name, owner, half in _by_gain(listed):
         errors = [figure(owner[key]) for key in ("records", "own", "adapted")]
         table.append([name, *errors, plus_minus(known(owner["gain"]), half), owner["verdict"]])
     return table
 
 
+def _by_gain(
+    listed: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, Mapping[str, Any], float]]:
+    """Yield each owner's name, what JSON has of it, and half of its interval, best gain first."""
+    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
+    pairs = zip(names, listed, strict=True)
+    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
+        yield name, owner, (known(owner["high"]) - known(owner["low"])) / 2
+
+
 def figures(found: Forecast) -> list[tuple[str, str]]:
     """Return the figures of the forecast in words, each with its name."""
     unit = found.time_unit
-    low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
+    quantiles = (figure(found.quantiles[level]) for level in (0.05, 0.5, 0.95))
+    grows = divergence(found)
     rows = [
         ("expected ψ", plus_minus(found.psi, found.psi_half_width)),
-        *_divergence(found),
-        ("ψ, 5–50–95 %", f"{figure(low)} … {figure(middle)} … {figure(high)}"),
+        *([] if grows is None else [("diverges", f"{grows}: take shorter steps")]),
+        ("ψ, 5–50–95 %", " … ".join(quantiles)),
         (
             "cost of privacy",
             f"{figure(found.cost_of_privacy)} of ψ; {figure(found.noise_free)} without noise",
@@ -351,10 +348,10 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         fits = int(np.sum(found.alone > found.psi))
         fit = f"for {fits} of {len(found.alone)} owners the joint model fits all records better"
         rows.append(("fit to all records", fit))
-    breaks = [] if found.unsound is None else [found.unsound]
-    breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
+    timing = None if found.timing is None else f"{UNTIMED}{found.timing}"
+    breaks = [("because", why) for why in (found.unsound, timing) if why is not None]
     if len(breaks) > 0:
-        rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
+        rows += [("private", "NO (no finite ε)"), *breaks]
     if found.against is not None:
         rows.append(("ε is against", found.against))
     if found.known_after:
@@ -432,12 +429,6 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
     ]
 
 
-def _divergence(found: Forecast) -> list[tuple[str, str]]:
-    """Return a warning of too long steps, if the model diverges even without noise."""
-    grows = divergence(found)
-    return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
-
-
 def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the forecast, and other protocols, as JSON; infinite is the text "inf"."""
     raw = fields_of(found)
@@ -451,12 +442,8 @@ def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> 
     raw["alternatives"] = list(alternatives)
     if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
-    if not found.rounds:
-        del raw["rounds"]
-    if len(found.observers) == 0:
-        del raw["observers"]
-    for key in ("energy", "throughput", "time_unit"):
-        if raw[key] is None:
+    for key in ("rounds", "observers", "energy", "throughput", "time_unit"):
+        if raw[key] in (None, False, ()):
             del raw[key]
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
@@ -483,10 +470,10 @@ def gains_content(gains: GainForecast) -> dict[str, Any]:
         "unit": gains.unit,
         "consortium": None if gains.together is None else _consortium(gains, gains.together),
         "owners": [_owner(owner) for owner in gains.owners],
-        "break_even": _levels(gains.break_even),
+        "break_even": _fields(gains.break_even),
         "reads": gains.reads,
         "release": gains.release,
-        "alike": None if gains.alike is None else asdict(gains.alike),
+        "alike": _fields(gains.alike),
         "judged_on": gains.judged_on,
         "material": gains.material,
         "remaining": None if gains.remaining is None else gains_content(gains.remaining),
@@ -513,12 +500,12 @@ def _owner(owner: OwnerGain) -> dict[str, Any]:
         **owner.gain.content(),
         "better_in": owner.gain.better_in,
         "runs": len(owner.gain.by_run),
-        "break_even": _levels(owner.break_even),
+        "break_even": _fields(owner.break_even),
     }
 
 
-def _levels(level: BreakEven | None) -> dict[str, float] | None:
-    return None if level is None else asdict(level)
+def _fields(part: BreakEven | Alike | None) -> dict[str, Any] | None:
+    return None if part is None else asdict(part)
 
 
 def escaped(text: str) -> str:

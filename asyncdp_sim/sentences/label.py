@@ -83,9 +83,7 @@ def is_private(manifest: Manifest) -> bool | None:
         return False
     if is_at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
-    if (
-        private is None and len(_warnings_after(UNSHOWN, manifest)) > 0
-    ):  # it rests on code from outside
+    if private is None and len(_warnings_after(UNSHOWN, manifest)) > 0:  # by code from outside
         return None
     return private is True
 
@@ -423,9 +421,8 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     str or None
         None without noise, or if there is only one replicate of one cell.
     """
-    distinct = [
-        *{manifest.get("digest", id(manifest)): manifest for manifest in manifests}.values()
-    ]
+    by_digest = {manifest.get("digest", id(manifest)): manifest for manifest in manifests}
+    distinct = list(by_digest.values())
     if not any(isfinite(true_epsilon(manifest)) for manifest in distinct):
         return None
     if len(distinct) == 1:

@@ -65,6 +65,12 @@ MANY = {
 """Verdicts behind the number of owners that have them, in the order in which they are counted."""
 
 
+ERRORS = {
+    "own": "own model", "joint": "joint model", "adapted": "adapted", "guessing": "guessing"
+}  # fmt: skip
+"""Names of the models whose mean errors are compared."""
+
+
 def joining(
     gain: Mapping[str, Any], unit: str | None, where: str, who: str = AVERAGE, least: str = ""
 ) -> str:
@@ -105,9 +111,7 @@ def errors(means: Mapping[str, float], score: str, unit: str | None) -> str:
         What the errors are.
     unit : str or None
     """
-    names = {"own": "own model", "joint": "joint model", "adapted": "adapted"}
-    names |= {"guessing": "guessing"}
-    texts = ", ".join(f"{number(means[key])} {name}" for key, name in names.items())
+    texts = ", ".join(f"{number(means[key])} {name}" for key, name in ERRORS.items())
     return f"{texts} ({score}{f', {unit}' if unit else ''})"
 
 
@@ -142,11 +146,15 @@ def result_lines(directory: Path, *, details: bool = True) -> list[str]:
     manifest = read_manifest(directory)
     if "summary" not in manifest:
         return _sweep(directory, manifest)
-    rows = figures(manifest)
+    rows, asked = figures(manifest), manifest["scenario"]["run"]["updates"]
+    pairs = zip(rows, named_lines(rows), strict=True)
+    return [line for row, line in pairs if details or not _is_detail(*row, asked)]
+
+
+def named_lines(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return texts as lines, each behind its name, below each other."""
     width = max(len(name) for name, _ in rows)
-    asked = manifest["scenario"]["run"]["updates"]
-    kept = (row for row in rows if details or not _is_detail(*row, asked))
-    return [f"{name:<{width}}  {value}" for name, value in kept]
+    return [f"{name:<{width}}  {text}" for name, text in rows]
 
 
 def _is_detail(name: str, value: str, asked: int) -> bool:
@@ -419,12 +427,11 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
-        by_name = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
-        values = [f"{name} {figure(by_name[name])}" for name in names if by_name[name] is not None]
-        if by_name["noise"] is not None and by_name["noise_se"] is not None:
-            values[-1] = f"noise {plus_minus(by_name['noise'], by_name['noise_se'])}"
-        why = [] if by_name["reason"] is None else [f"({by_name['reason']})"]
-        yield "parts of mean ψ", " ".join([", ".join(values), *why]).strip()
+        values = [f"{name} {figure(parts[name])}" for name in names if parts.get(name) is not None]
+        if parts.get("noise") is not None and parts.get("noise_se") is not None:
+            values[-1] = f"noise {plus_minus(parts['noise'], parts['noise_se'])}"
+        why = "" if parts.get("reason") is None else f"({parts['reason']})"
+        yield "parts of mean ψ", f"{', '.join(values)} {why}".strip()
 
 
 def _beside(final: Mapping[str, Any], optimum: Any, alone: Any = None, guess: Any = None) -> str:

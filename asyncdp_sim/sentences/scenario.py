@@ -13,8 +13,6 @@ from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.spec import superposable
-from asyncdp_sim.privacy import Privacy
-from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.guarantee import UNTIMED, not_vouched_for
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
@@ -28,20 +26,14 @@ from asyncdp_sim.theory.prediction import Prediction, Unknown, known, plain
 
 def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     """Yield lines on the privacy of a cell, and of the whole sweep that it belongs to."""
-    privacy, n_owners = scenario.privacy, scenario.owners.count
-    if not privacy.hides:
+    if not scenario.privacy.hides:
         yield _unhidden(scenario)
         yield from _participation(scenario)
         return
-    accountant = scenario.accountant
-    yield from _budget(privacy, accountant, n_owners)
-    yield from _participation(scenario)
-    yield from _listener(scenario)
-    yield from _local(scenario)
-    yield from _parts(scenario)
-    yield from _composed(privacy, accountant, n_owners)
-    yield from _spent_early(scenario)
-    yield from _claims(scenario)
+    for part in (
+        _budget, _participation, _listener, _local, _parts, _composed, _spent_early, _claims,
+    ):  # fmt: skip
+        yield from part(scenario)
     yield from _together(whole)
 
 
@@ -60,8 +52,9 @@ def _unhidden(scenario: Scenario) -> str:
     return f"privacy: {words}"
 
 
-def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
+def _budget(scenario: Scenario) -> Iterator[str]:
     """Yield the budget of owners, their number of answers, and the accounting rule."""
+    privacy, accountant = scenario.privacy, scenario.accountant
     epsilon, answers = accountant.epsilon, accountant.answers
     per_answer = accountant.spent(np.ones_like(answers))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
@@ -70,7 +63,7 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
         f"privacy: ε {extent(epsilon)} per owner over {extent(answers)} answers{stated}, "
         f"{extent(per_answer)} {named}, {privacy.change}"
     )
-    allotment = privacy.allotment(n_owners)
+    allotment = privacy.allotment(scenario.owners.count)
     if allotment is not None:
         yield (
             f"schedule: answers use {extent(allotment.relative)} times an equal part of their "
@@ -123,8 +116,9 @@ def _parts(scenario: Scenario) -> Iterator[str]:
         yield unit
 
 
-def _composed(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
+def _composed(scenario: Scenario) -> Iterator[str]:
     """Yield the cost of all answers of an owner, and of a record of several owners."""
+    privacy, accountant, n_owners = scenario.privacy, scenario.accountant, scenario.owners.count
     rho = accountant.zcdp(accountant.answers)
     if rho is not None and accountant.multiplier is not None:
         yield (
@@ -377,7 +371,7 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
     """
     missing, alike = dict[str, list[str]](), dict[str, list[str]]()
     for prediction in predicted:
-        name, _ = _named(prediction)
+        name, _ = NAMES.get(prediction.quantity, (prediction.quantity, ""))
         if prediction.value == 0:  # by construction
             if prediction.quantity == "mean_staleness":
                 yield f"staleness is 0: {plain(prediction.formula.rpartition(': none, ')[2])}"
@@ -392,14 +386,9 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
         yield f"theory predicts no {'; no '.join(reasons)}"
 
 
-def _named(prediction: Prediction) -> tuple[str, str]:
-    """Return the name of what is predicted, and the unit behind its value."""
-    name, unit = NAMES.get(prediction.quantity, (prediction.quantity, ""))
-    return name, f" {unit}" * (unit != "")
-
-
 def _value(prediction: Prediction, network: Network) -> str:
-    _, unit = _named(prediction)
+    _, unit = NAMES.get(prediction.quantity, ("", ""))
+    unit = f" {unit}".rstrip()
     if prediction.value is None:
         low, high = prediction.between or (-inf, inf)
         between = f"between {number(low)} and {number(high)}{unit}, whatever the laws of the times"

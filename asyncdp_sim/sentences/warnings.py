@@ -150,9 +150,8 @@ class EndedEarly(Notice):
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds; older ones have a field more."""
-        fates = tuple(
-            content["fates"].items()
-        )  # ``from_manifest`` would take the mapping for `Listed`
+        # ``from_manifest`` would take the mapping for ``Listed``
+        fates = tuple(content["fates"].items())
         kept = {name: value for name, value in content.items() if name != "withheld"}
         return replace(super().revived({**kept, "fates": None}), fates=fates)
 

@@ -4,8 +4,8 @@ Each is written here as the kind that it stands for; a user types ``asyncdp data
 ``forecast`` and ``run``.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import time, timedelta
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pytest
 from asyncdp_sim import load
 from tests.directories import manifest
 from tests.one_in import one_in
+from tests.tables import table
 
 ROWS, PUBLIC = 300, 100
 
@@ -64,33 +65,30 @@ def dates(form: str, most: int = 28) -> list[str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A table of a kind, and what is printed of it.
+    """What is printed of a table of a kind.
 
     Attributes
     ----------
-    content : callable
-        Gives a text, bytes, or a frame that is written as Parquet.
-    says : tuple of str
+    says : sequence of str
         Lines, or parts of lines, of ``asyncdp data``, whichever rows are public.
-    at_the_end, at_random : tuple of str
+    at_the_end, at_random : sequence of str
         Others where public rows are the last ones, or drawn.
-    options : tuple of str
+    options : sequence of str
     target, owner : str
     model : str
         Kind of the model that is proposed; empty where the command ends with exit 2.
-    run_says : tuple of str
+    run_says : sequence of str
         Of ``asyncdp check``.
     """
 
-    content: Callable[[], object]
-    says: tuple[str, ...] = ()
-    at_the_end: tuple[str, ...] = ()
-    at_random: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
+    says: Sequence[str] = ()
+    at_the_end: Sequence[str] = ()
+    at_random: Sequence[str] = ()
+    options: Sequence[str] = ()
     target: str = "days"
     owner: str = "site"
     model: str = "ridge"
-    run_says: tuple[str, ...] = field(default=())
+    run_says: Sequence[str] = ()
 
 
 def cyrillic() -> bytes:
@@ -159,170 +157,84 @@ def persons() -> str:
     return as_csv(rows().assign(patient_id=[f"P{row // 3:04d}" for row in range(ROWS)]))
 
 
-QUESTION = """(--column 'admitted = { kind = "date", format = "%d/%m/%Y" }')"""
-KINDS = {
-    "a word among numbers": Kind(
-        lambda: as_csv(after(rows(), "age", {ROWS - 3: "unknown"})),
-        at_the_end=("age: 99 % of the cells are numbers; the others (1) count as missing: "
-                    "'unknown'",),
+CONTENTS: dict[str, Callable[[], object]] = {
+    "a word among numbers": lambda: as_csv(after(rows(), "age", {ROWS - 3: "unknown"})),
+    "sorted by owner": lambda: as_csv(rows().sort_values("site", kind="stable")),
+    "owners that look alike": lambda: as_csv(
+        rows().replace({"site": {"Mitte": "nord", "Tal": "Nord "}})
     ),
-    "sorted by owner": Kind(
-        lambda: as_csv(rows().sort_values("site", kind="stable")),
-        at_the_end=("left out, because all of their records are public: Tal",
-                    f"to choose the public rows at random instead: --public {PUBLIC} "
-                    "--public-seed 1"),
-        at_random=("owners: 4 by site",),
+    "yes and no": lambda: as_csv(labelled(lambda yes, *_: "yes" if yes else "no")),
+    "labels 0 and 1": lambda: as_csv(labelled(lambda yes, *_: int(yes))),
+    "labels -1 and 1": lambda: as_csv(labelled(lambda yes, *_: 2 * yes - 1)),
+    "three numbers": lambda: as_csv(labelled(lambda yes, _, row: 1 + yes + row % 2)),
+    "a scale": lambda: as_csv(
+        labelled(lambda yes, _, row: ("low", "medium", "high")[yes + row % 2])
     ),
-    "owners that look alike": Kind(
-        lambda: as_csv(rows().replace({"site": {"Mitte": "nord", "Tal": "Nord "}})),
-        says=("owners whose names look alike: 'Nord', 'Nord ', 'nord'", "to merge them: python -c"),
+    "three outcomes": lambda: as_csv(
+        labelled(lambda yes, _, row: "rehab" if yes else ("home", "transfer")[row % 2])
     ),
-    "yes and no": Kind(
-        lambda: as_csv(labelled(lambda yes, *_: "yes" if yes else "no")), target="outcome",
-        says=("outcome: 2 classes: 'no', 'yes'; 'yes' is the positive one",), model="logistic",
+    "two headers": lambda: as_csv(rows()).replace(
+        "\n", "\nSITE,AGE_YEARS,DOSE_MG,CHARGE_USD,LOS\n", 1
     ),
-    "three outcomes": Kind(
-        lambda: as_csv(labelled(
-            lambda yes, _, row: "rehab" if yes else ("home", "transfer")[row % 2]
-        )), target="outcome",
-        says=("outcome: 3 classes: 'home', 'rehab', 'transfer'; 'transfer' is the reference",),
-        model="softmax",
+    "a row of units": lambda: as_csv(rows()).replace("\n", "\n,years,mg,USD,days\n", 1),
+    "lines that end in a return": lambda: as_csv(rows(), lineterminator="\r"),
+    "sep= and decimal commas": lambda: "sep=;\n" + as_csv(rows(), sep=";", decimal=","),
+    "signs, and dates in two forms": lambda: as_csv(
+        after(
+            rows().assign(
+                charge=[f"${c:,}" for c in rows()["charge"]],
+                admitted=[
+                    ("2024-01-%02d", "%d/2/24")[row % 2] % (1 + row % 28) for row in range(ROWS)
+                ],
+            ),
+            "days",
+            {3: "<0.5"},
+        )
     ),
-    "two headers": Kind(
-        lambda: as_csv(rows()).replace("\n", "\nSITE,AGE_YEARS,DOSE_MG,CHARGE_USD,LOS\n", 1),
-        says=("whose row 1 holds names (AGE_YEARS, DOSE_MG, CHARGE_USD) in place of numbers; "
-              "allowed is one header: delete that row",), model="",
+    "durations and times of a Parquet": durations,
+    "amounts": amounts,
+    "a day or a month": lambda: as_csv(rows().assign(admitted=dates("%d/%m/%Y"))),
+    "decimal commas of three places": lambda: as_csv(
+        rows().assign(Größe=(rows()["dose"] / 7).round(3)), sep=";", decimal=","
+    ).encode("cp1252"),
+    "Cyrillic": cyrillic,
+    "Korean": korean,
+    "Cyrillic without its charset": cyrillic,
+    "labels in capitals": lambda: as_csv(labelled(in_capitals)),
+    "labels true and TRUE": lambda: as_csv(labelled(truths)),
+    "an owner without labels": lambda: as_csv(labelled(without_labels)),
+    "a third of the targets missing": lambda: as_csv(
+        after(rows(), "days", dict.fromkeys(range(0, ROWS, 3), ""))
     ),
-    "a row of units": Kind(
-        lambda: as_csv(rows()).replace("\n", "\n,years,mg,USD,days\n", 1),
-        says=("whose row 1 holds units (years, mg, USD) in place of numbers",), model="",
+    "a rare class": lambda: as_csv(labelled(lambda _, __, row: "YES" if row % 19 == 0 else "NO")),
+    "leaks by what is missing": leaking,
+    "an owner in the index": lambda: rows().set_index("site"),
+    "a list in a column": listed,
+    "a list in a column that is dropped": listed,
+    "columns of one name": lambda: as_csv(rows()).replace("site,age,dose", "site,dose,dose", 1),
+    "a row of sums at the end": lambda: as_csv(rows()) + f"Total,,,{rows()['charge'].sum()},\n",
+    "a note at the end": lambda: as_csv(rows()) + "Source: Ministry of Health\n",
+    "gaps as SAS writes them": lambda: as_csv(
+        after(rows(), "dose", {row: f".{'ABZ_'[row % 4]}" for row in range(1, ROWS, 5)})
     ),
-    "lines that end in a return": Kind(
-        lambda: as_csv(rows(), lineterminator="\r"), says=("300 rows, comma between cells",),
+    "errors of a spreadsheet": lambda: as_csv(
+        after(rows(), "dose", dict.fromkeys(range(0, ROWS, 4), "#DIV/0!"))
     ),
-    "sep= and decimal commas": Kind(
-        lambda: "sep=;\n" + as_csv(rows(), sep=";", decimal=","),
-        says=("semicolon between cells, decimal comma",),
+    "ids that lost digits": lambda: as_csv(
+        rows().assign(account=[f"{1 + row / 100:.2f}E+11" for row in range(ROWS)])
     ),
-    "signs, and dates in two forms": Kind(
-        lambda: as_csv(after(rows().assign(
-            charge=[f"${c:,}" for c in rows()["charge"]],
-            admitted=[("2024-01-%02d", "%d/2/24")[row % 2] % (1 + row % 28) for row in range(ROWS)],
-        ), "days", {3: "<0.5"})),
-        says=("charge: amounts, as '$", "admitted: dates in several forms cannot be read"),
-        run_says=("not numbers, so missing: 1 cell of the target 'days' (Tal 1).",),
+    "days of a spreadsheet": lambda: as_csv(
+        rows().assign(admitted=[45292 + row * 7 % 366 for row in range(ROWS)])
     ),
-    "durations and times of a Parquet": Kind(
-        durations, says=("stay number", "admitted_at number"),
-    ),
-    "amounts": Kind(
-        amounts,
-        says=("DR_and_CR: a question: what do CR and DR mean?", "clock: times of day in this form "
-              "are not read", "units are converted to kg", "are bounds, read as the bound; a "
-              "column names them", "add --missing sentinel=-999 if it means a missing value"),
-    ),
-    "a day or a month": Kind(
-        lambda: as_csv(rows().assign(admitted=dates("%d/%m/%Y"))),
-        at_the_end=("admitted: a question: ", QUESTION),
-        at_random=("admitted date",),
-    ),
-    "decimal commas of three places": Kind(
-        lambda: as_csv(rows().assign(Größe=(rows()["dose"] / 7).round(3)), sep=";",
-                       decimal=",").encode("cp1252"),
-        says=("semicolon between cells, decimal comma, cp1252", "charset: cp1252 is a guess"),
-    ),
-    "Cyrillic": Kind(
-        cyrillic, owner="больница", options=("--charset", "cp1251"),
-        says=("comma between cells, decimal point, cp1251", "owners: 4 by больница"),
-    ),
-    "Korean": Kind(
-        korean, owner="병원", options=("--charset", "cp949"),
-        says=("comma between cells, decimal point, cp949", "owners: 4 by 병원"),
-    ),
-    "Cyrillic without its charset": Kind(
-        cyrillic, owner="больница", model="",
-        says=("a question: the charset. By cp1252, a guess", "(--charset cp1251)"),
-    ),
-    "labels in capitals": Kind(
-        lambda: as_csv(labelled(in_capitals)), target="outcome", model="logistic",
-        says=("outcome: 2 classes: 'no', 'yes'; 'yes' is the positive one",),
-        at_random=("outcome: one class each: 'NO' as 'no'; 'YES' as 'yes'",),
-    ),
-    "labels true and TRUE": Kind(
-        lambda: as_csv(labelled(truths)), target="outcome", model="logistic",
-        says=("outcome: one class each: ",),
-    ),
-    "an owner without labels": Kind(
-        lambda: as_csv(labelled(without_labels)), target="outcome", model="logistic",
-        run_says=("no record of owner 4 has a target: its answers spend ε on nothing, and no score "
-                  "is of its rows, which --without Tal leaves out",),
-    ),
-    "a third of the targets missing": Kind(
-        lambda: as_csv(after(rows(), "days", dict.fromkeys(range(0, ROWS, 3), ""))),
-        says=("days number 3",), run_says=("Records without a target: ",),
-    ),
-    "a rare class": Kind(
-        lambda: as_csv(labelled(lambda _, __, row: "YES" if row % 19 == 0 else "NO")),
-        target="outcome", says=("'YES' is the positive one",), model="logistic",
-    ),
-    "leaks by what is missing": Kind(
-        leaking, target="outcome", model="logistic",
-        says=("2 of 3 columns dropped: 2 leaks", "defaulted: a leak: it is filled only where the "
-              "target is 'yes'", "charged_off: a leak: AUC 1.000 for the target"),
-    ),
-    "an owner in the index": Kind(
-        lambda: rows().set_index("site"), says=("owners: 4 by site",),
-    ),
-    "a list in a column": Kind(
-        listed, model="",
-        says=("whose column 'codes' holds several values in a cell", "--drop codes"),
-    ),
-    "a list in a column that is dropped": Kind(
-        listed, options=("--drop", "codes"), says=("1 of 4 columns dropped: 1 by --drop",),
-    ),
-    "columns of one name": Kind(
-        lambda: as_csv(rows()).replace("site,age,dose", "site,dose,dose", 1),
-        says=("Columns of one name are numbered: 'dose', 'dose (2)'.", "dose (2) number"),
-        run_says=("Columns of one name are numbered: 'dose', 'dose (2)'.",),
-    ),
-    "a row of sums at the end": Kind(
-        lambda: as_csv(rows()) + f"Total,,,{rows()['charge'].sum()},\n",
-        at_the_end=("rows that may be sums or notes, and no records: row 301 ('Total')",
-                    "to leave them out: python -c \"import pandas as pd; t = pd.read_csv('t.csv', "
-                    "sep=',', dtype=str); t = t.drop([300]); t.to_csv('rows.csv', index=False)\""),
-        at_random=("owners that may be sums or a header: Total (1); delete their rows",),
-    ),
-    "a note at the end": Kind(
-        lambda: as_csv(rows()) + "Source: Ministry of Health\n",
-        at_the_end=("row 301 ('Source: Ministry of Health')",),
-    ),
-    "gaps as SAS writes them": Kind(
-        lambda: as_csv(after(rows(), "dose", {row: f".{'ABZ_'[row % 4]}" for row in
-                                               range(1, ROWS, 5)})),
-        says=("% of the cells are numbers; the others (", "count as missing: '.A', '.B', …"),
-    ),
-    "errors of a spreadsheet": Kind(
-        lambda: as_csv(after(rows(), "dose", dict.fromkeys(range(0, ROWS, 4), "#DIV/0!"))),
-        says=("dose number", "count as missing: '#DIV/0!'"),
-    ),
-    "ids that lost digits": Kind(
-        lambda: as_csv(rows().assign(account=[f"{1 + row / 100:.2f}E+11" for row in range(ROWS)])),
-        says=("account: some cells are as 1.23E+11: if these are ids, they lost digits",),
-    ),
-    "days of a spreadsheet": Kind(
-        lambda: as_csv(rows().assign(admitted=[45292 + row * 7 % 366 for row in range(ROWS)])),
-        says=("admitted: days as Excel counts them? ", "they are read as numbers"),
-    ),
-    "persons": Kind(
-        persons, says=('rows each: if these are persons, person = "patient_id" in [data] keeps '
-                       "their rows together", "1 column of persons"),
-    ),
-}  # fmt: skip
+    "persons": persons,
+}
+"""Of each kind: a text, bytes, or a frame that is written as Parquet."""
+KINDS = {name: Kind(**words) for name, words in table(__file__, "kinds_of_tables.toml").items()}
 
 
-def written(folder: Path, kind: Kind) -> Path:
+def written(folder: Path, name: str) -> Path:
     """Write the table of a kind."""
-    content = kind.content()
+    content = CONTENTS[name]()
     if isinstance(content, pd.DataFrame):
         content.to_parquet(folder / "t.parquet")
         return folder / "t.parquet"
@@ -343,7 +255,7 @@ def asked(kind: Kind, path: Path, seed: int | None) -> list[object]:
 def test_what_is_printed(tmp_path, monkeypatch, command, name, seed):
     monkeypatch.setenv("COLUMNS", "400")
     kind = KINDS[name]
-    said = command(*asked(kind, written(tmp_path, kind), seed))
+    said = command(*asked(kind, written(tmp_path, name), seed))
     assert said.code == (0 if kind.model != "" else 2), said.err
     shown = " ".join((said.out + said.err).split())
     for text in (*kind.says, *(kind.at_the_end if seed is None else kind.at_random)):
@@ -361,7 +273,7 @@ def test_what_is_proposed_of_it_runs(tmp_path, monkeypatch, command, name):
     """The forecast reads no private row; a result has scores in each replicate."""
     monkeypatch.setenv("COLUMNS", "400")
     kind, out = KINDS[name], tmp_path / "s.toml"
-    command.done(*asked(kind, written(tmp_path, kind), None), "--epsilon", 5, "--write", out)
+    command.done(*asked(kind, written(tmp_path, name), None), "--epsilon", 5, "--write", out)
     said = " ".join(command.done("check", out).out.split())
     for text in kind.run_says:
         assert text in said
@@ -376,7 +288,7 @@ def test_details_are_one_table(tmp_path, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "400")
     frame = rows().assign(**{f"flag {at}": ["no"] * 280 + ["yes"] * 20 for at in range(20)})
     frame.assign(only="x").to_csv(tmp_path / "t.csv", index=False)
-    kind = Kind(rows)
+    kind = Kind()
     lines = command.done(*asked(kind, tmp_path / "t.csv", None), "--details").out.splitlines()
     [head] = [at for at, line in enumerate(lines) if "most frequent value" in line]
     below = {line.split()[0]: line.split() for line in lines[head + 1 : head + 26]}
@@ -388,9 +300,7 @@ def test_details_are_one_table(tmp_path, monkeypatch, command):
 
 def test_records_of_owners_are_counted_as_a_forecast_counts_them(tmp_path, command):
     rows().iloc[5:].to_csv(tmp_path / "t.csv", index=False)
-    said = command.done(
-        *asked(Kind(rows), tmp_path / "t.csv", None), "--write", tmp_path / "d.toml"
-    )
+    said = command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", tmp_path / "d.toml")
     [line] = [line for line in said.out.splitlines() if line.startswith("records of each owner")]
     assert line == ("records of each owner: 38 to 39 trained on, 10 held out (held_out = 0.2)")
 
@@ -398,7 +308,7 @@ def test_records_of_owners_are_counted_as_a_forecast_counts_them(tmp_path, comma
 def test_persons_may_be_named_where_their_column_is_dropped(tmp_path, command):
     (tmp_path / "t.csv").write_text(persons(), encoding="utf-8")
     out = tmp_path / "s.toml"
-    command.done(*asked(Kind(rows), tmp_path / "t.csv", None), "--write", out)
+    command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", out)
     text = out.read_text(encoding="utf-8")
     assert 'patient_id = "drop"' in text
     assert '# person = "patient_id"' in text

@@ -10,6 +10,7 @@ import pytest
 from tests.bad_input.transcript import leaked
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import contents
+from tests.tables import table
 
 GOSSIP = 'kind = "async-gossip"\nrho = 0.01'
 MOMENTUM = 'kind = "python:momentum.py:Momentum"\nstep = 0.01'
@@ -120,21 +121,8 @@ def test_a_sweep_over_code(command, here):
     assert one.read_bytes() == other.read_bytes()
 
 
-HEAD = "from typing import Literal\nfrom asyncdp_sim.network.clocks import PoissonClock\n"
-WRONG = {
-    "there is no such file": None,
-    "there is nothing named Momentum": "x = 1\n",
-    "Momentum; allowed is a class whose base is": "Momentum = 3\n",
-    "allowed is a class whose base is": HEAD
-    + "class Momentum(PoissonClock):\n    kind: Literal['m'] = 'm'\n",
-    "allowed is kind = 'fedasync', of this package": (
-        "from asyncdp_sim.learning.algorithms import FedAsync as Momentum\n"
-    ),
-    "ZeroDivisionError: division by zero, line 2": "x = 1\nx / 0\n",
-    "SystemExit: 3, line 1": "raise SystemExit(3)\n",
-    "SyntaxError: ": "x = (\n",
-    "ModuleNotFoundError: No module named 'nowhere'": "import nowhere\n",
-}
+REFUSED = table(__file__, "refused.toml")
+WRONG = {"there is no such file": None} | REFUSED["code"]
 
 
 @pytest.mark.parametrize("wanted", WRONG)
@@ -152,21 +140,12 @@ def test_wrong_code_is_one_line(verb, wanted, command, here):
     assert leaked(line) == []
 
 
-NAMES = ("python:", "python:momentum.py", "python:momentum.py:", "python::Momentum", "python:a b")
-ASKED = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
-FIELDS = {
-    f"{MOMENTUM}\nspin = 2": "spin: given an unknown key 'spin'; ",
-    f"{MOMENTUM}\nexponent = -1.0": "exponent: given -1.0; allowed is a number ≥ 0",
-    f'{MOMENTUM}\nmomentum = "much"': "momentum: given 'much'; allowed is a number",
-} | {f'kind = "{name}"\nstep = 0.01': f"kind: given {name!r}; {ASKED}" for name in NAMES}
-
-
-@pytest.mark.parametrize("fields", FIELDS)
+@pytest.mark.parametrize("fields", REFUSED["classes"])
 def test_wrong_fields_and_names_of_classes_are_one_line(fields, command, here):
     text = (here / "small.toml").read_text(encoding="utf-8")
     (here / "small.toml").write_text(text.replace(MOMENTUM, fields), "utf-8")
     line = command.refused("check", "small.toml", "--allow-code")
-    assert line.startswith(f"small.toml: algorithm.{FIELDS[fields]}")
+    assert line.startswith(f"small.toml: algorithm.{REFUSED['classes'][fields]}")
     assert leaked(line) == []
 
 

@@ -37,6 +37,12 @@ SWEEP = """
 """
 
 
+DATA = (
+    "data", "table.csv", "--target", "the_target_which_has_a_long_name", "--owner",
+    "the_owner_which_has_a_long_name", "--public", "60",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder with the table and its scenario; slow to read, so that it is written once."""
@@ -90,10 +96,8 @@ def fits(text):
         ["describe", "updates"],
         ["describe", "privacy.epsilon"],
         ["data", "table.csv"],
-        ["data", "table.csv", "--target", "the_target_which_has_a_long_name",
-         "--owner", "the_owner_which_has_a_long_name", "--public", "60"],
-        ["data", "table.csv", "--target", "the_target_which_has_a_long_name",
-         "--owner", "the_owner_which_has_a_long_name", "--public", "60", "--private"],
+        [*DATA],
+        [*DATA, "--private"],
     ],
     ids=lambda words: " ".join(words[:3]) + f" {len(words)}",
 )  # fmt: skip
@@ -128,11 +132,9 @@ def test_errors_are_folded_on_a_terminal_and_one_line_each_in_a_pipe(command, ma
 @pytest.mark.usefixtures("terminal")
 def test_settings_that_are_folded_are_the_same_settings(command, monkeypatch):
     """What is copied from the screen is what a pipe has."""
-    words = ("data", "table.csv", "--target", "the_target_which_has_a_long_name", "--owner",
-             "the_owner_which_has_a_long_name", "--public", "60")  # fmt: skip
-    folded = command.done(*words).out.partition("\n\n")[2]
+    folded = command.done(*DATA).out.partition("\n\n")[2]
     monkeypatch.setattr(cli_terminal, "watched", lambda **_: False)
-    assert tomllib.loads(folded) == tomllib.loads(command.done(*words).out.partition("\n\n")[2])
+    assert tomllib.loads(folded) == tomllib.loads(command.done(*DATA).out.partition("\n\n")[2])
     assert "\n# its unit, used when errors are reported: please fill in\n# unit = " in f"\n{folded}"
 
 

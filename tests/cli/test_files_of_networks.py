@@ -6,6 +6,7 @@ import pytest
 
 from tests.one_in import one_in
 from tests.scenes import text
+from tests.tables import table
 
 PINGS = {"kind": "empirical", "path": "tables/pings.csv", "column": "ms"}
 SCENE = text(
@@ -68,9 +69,9 @@ def test_each_file_is_found_where_its_field_is_set(command, folder):
     ]
     settings = [f"--set={field}=far/my-{name}" for field, name in fields.items()]
     assert "reproduced" in command.done("replay", "s", *settings).out
-    wrong = command("replay", "s", *settings[:-1], "--set=sweep.variant.1.compute.path=scene.toml")
-    assert wrong.code == 3
-    assert "give another file: --set sweep.variant.1.compute.path=…" in wrong.lines[0]
+    assert "give another file: --set sweep.variant.1.compute.path=…" in command.refused(
+        "replay", "s", *settings[:-1], "--set=sweep.variant.1.compute.path=scene.toml", code=3
+    )
 
 
 def test_another_file_under_its_name_is_no_replay(command, folder):
@@ -79,27 +80,11 @@ def test_another_file_under_its_name_is_no_replay(command, folder):
     assert command("replay", "r").code == 3
 
 
-@pytest.mark.parametrize(
-    ("setting", "line"),
-    [
-        (
-            'compute={kind="empirical", path="no.csv", column="ms"}',
-            "scene.toml: compute.path: given '{folder}/no.csv'; there is no such file; allowed is "
-            "a CSV (UTF-8) or .parquet with a column of durations",
-        ),
-        (
-            'latency.answer={kind="empirical", path="tables/pings.csv", column="s"}',
-            "scene.toml: latency.answer.path: given the header 'ms' (pings.csv, line 1); allowed "
-            "is a header with the columns s, once each",
-        ),
-        (
-            "availability.names=['1', '2', 'x']",
-            "scene.toml: availability.names: given 'x'; allowed are names in the column owner of "
-            "online.csv",
-        ),
-    ],
-)
-def test_what_is_wrong_is_one_line(setting, line, command, folder):
-    said = command("run", "scene.toml", "--set", setting)
-    assert said.code == 2
-    assert line.format(folder=folder) in said.lines
+REFUSED = table(__file__, "refused.toml")["networks"]
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+def test_what_is_wrong_is_one_line(setting, command, folder):
+    assert REFUSED[setting].format(folder=folder) == command.refused(
+        "run", "scene.toml", "--set", setting
+    )

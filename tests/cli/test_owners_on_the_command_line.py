@@ -13,6 +13,7 @@ from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
 from tests.directories import manifest
 from tests.scenes import text
+from tests.tables import table
 
 pytestmark = pytest.mark.usefixtures("here")
 BANKS = text(
@@ -157,17 +158,12 @@ def test_what_was_chosen_from_private_records_says_so(command):
     assert f": {why}" in label
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--save", "x.toml"), "given --save; add one of --invite, --tune and --market"),
-        (("--invite", "--tune", "--save", "x.toml"), "given --save; add one of --invite, --tune"),
-        (("--tune", "--save", "banks.toml"), "--save: given an existing path, banks.toml; allowed"),
-        (("--tune", "--save", "no/x.toml"), "--save: given no/x.toml; allowed is a file in a fold"),
-    ],
-)
-def test_where_nothing_can_be_saved_nothing_is_sought(command, arguments, said):
-    assert said in command.refused("forecast", "banks.toml", *arguments)
+REFUSED = table(__file__, "refused.toml")["saved"]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_where_nothing_can_be_saved_nothing_is_sought(command, words):
+    assert REFUSED[words] in command.refused("forecast", "banks.toml", *words.split())
 
 
 def test_a_run_judges_the_owners_that_gain_once_more_as_if_the_others_left(command):

@@ -19,6 +19,9 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import reproduce_all, sweep
 from tests.cli.scenes import SMALL, SWEEP
+from tests.tables import table
+
+PROGRESS = table(__file__, "progress.toml")
 
 
 class Told(list):
@@ -141,37 +144,16 @@ def test_a_terminal_shows_done_of_total_the_rate_and_what_is_left(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-@pytest.mark.parametrize(
-    ("counts", "lines"),
-    [
-        (
-            (0, 1, 2, 50, 72, 1000),
-            [
-                "simulating runs: 2/1,000, 1/s, about 17 min left (fewer --replicates take less)",
-                "simulating runs: 72/1,000, 1/s, about 15 min left",
-            ],
-        ),
-        (
-            (0, 500, 900, 950, 990, 1000),
-            ["simulating runs: 990/1,000, 14/s, about 1 s left (fewer --replicates take less)"],
-        ),
-        (
-            (0, 1000, 2, 500, 990, 1000),
-            ["simulating runs: 990/1,000, 14/s, about 1 s left (fewer --replicates take less)"],
-        ),
-    ],
-)
-def test_a_pipe_has_a_line_once_work_is_known_to_be_long_and_one_a_minute(
-    counts, lines, monkeypatch
-):
+@pytest.mark.parametrize("counts", PROGRESS["pipe"])
+def test_a_pipe_has_a_line_once_work_is_known_to_be_long_and_one_a_minute(counts, monkeypatch):
     """It states how long the work will take, and once what makes it shorter."""
     seconds = iter([0, 0, 0.5, 2, 5, 72, 100])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("asyncdp_sim.core.progress.time.monotonic", lambda: next(seconds))
     with drawn("fewer --replicates take less") as progress:
-        for done in counts:
-            progress("simulating runs", done, 1000)
-    assert sys.stderr.getvalue().splitlines() == lines
+        for done in counts.split():
+            progress("simulating runs", int(done), 1000)
+    assert sys.stderr.getvalue().splitlines() == PROGRESS["pipe"][counts]
 
 
 def test_a_long_sweep_of_the_catalogue_prints_its_time_at_once(command, tmp_path):
@@ -203,32 +185,9 @@ def test_figures_in_words():
     assert [duration(x) for x in (3.2, 100, 9000)] == ["about 3 s", "about 2 min", "about 2.5 h"]
 
 
-@pytest.mark.parametrize(
-    ("words", "stopped", "kept"),
-    [
-        (["run", "small.toml"], "asyncdp_sim.runs.run", "nothing is kept"),
-        (
-            ["run", "small.toml", "--out", "r", "--plot"],
-            "asyncdp_sim.figures.draw.draw_all",
-            "the result is kept in r",
-        ),
-        (
-            ["replay", "made"],
-            "asyncdp_sim.runs.replay.directories",
-            "nothing is kept, and made is as it was",
-        ),
-        (["forecast", "small.toml"], "asyncdp_sim.forecasts.forecast", "nothing is kept"),
-        (["audit", "small.toml"], "asyncdp_sim.audits.first_audit", "nothing is kept"),
-        (
-            ["plot", "made"],
-            "asyncdp_sim.figures.draw.draw_all",
-            "only figures are missing: made is unchanged, with the figures drawn so far",
-        ),
-    ],
-)
-def test_ctrl_c_says_what_is_kept_and_what_goes_on(
-    words, stopped, kept, command, here, monkeypatch
-):
+@pytest.mark.parametrize("typed", PROGRESS["interrupted"])
+def test_ctrl_c_says_what_is_kept_and_what_goes_on(typed, command, here, monkeypatch):
+    stopped, kept = PROGRESS["interrupted"][typed]
     (here / "small.toml").write_text(SMALL, encoding="utf-8")
     (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     write(run(load(here / "small.toml")[0]), here / "made")
@@ -237,10 +196,10 @@ def test_ctrl_c_says_what_is_kept_and_what_goes_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stopped, stop)
-    said = command(*words)
+    said = command(*typed.split())
     again = "to start again" if kept.startswith("nothing is kept") else "to go on"
     assert said.code == 130
-    assert said.lines[-2:] == [f"interrupted: {kept}", f"{again}: asyncdp {' '.join(words)}"]
+    assert said.lines[-2:] == [f"interrupted: {kept}", f"{again}: asyncdp {typed}"]
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""``asyncdp replay --diff``: the first event, draw or number in which two results differ."""
+"""``asyncdp replay --diff``: the first event or number in which two results differ."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_equal_ones(command):
         (folder / "psi.png").write_bytes(b"drawn")
 
 
-def test_the_first_event_and_what_was_drawn(command):
+def test_the_first_event_and_those_before_it(command):
     setting = ["--set", "compute.mean=0.11"]
     command.done("run", "small.toml", "--out", "other", "--events", *setting)
     lines = told(command, "one", "other")
@@ -47,8 +47,7 @@ def test_the_first_event_and_what_was_drawn(command):
     assert lines[1] == "first: event replicate 1, seq 3 (events.parquet), in tick, time"
     assert [line.split()[0] for line in lines[2:7]] == [*["before"] * 3, "first", "second"]
     assert "kind answer_released, owner 3, message 1" in lines[5]
-    drawn = "draw: the way of the query, or the computation, of owner 3, ends 6875977 ticks later"
-    assert lines[7:] == [f"{drawn} in the second"]
+    assert len(lines) == 7
 
 
 def test_the_first_number_where_all_events_agree(command):

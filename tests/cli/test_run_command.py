@@ -16,41 +16,13 @@ from asyncdp_sim.results import write as result
 from asyncdp_sim.trace import EventKind
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.directories import contents, manifest
+from tests.tables import table
 
-TABLES = {
-    "updates": "replicate k tick time owner read_tick staleness message",
-    "curve": "replicate k tick time relative_fitness fitness",
-    "owners": (
-        "replicate owner records epsilon epsilon_spent attacker_power attacker_advantage "
-        "answers_released updates attempts refused collided lost online_fraction"
-    ),
-    "events": "replicate seq tick time kind owner message attempt detail",
-    "models": "replicate coordinate theta_L",
-    "optimum": "coordinate theta",
-}
-"""CONTRACT, "The result directory"; types stand with the columns, in ``results/columns.toml``."""
-
-SUMMARY = {
-    "updates", "simulated_time", "throughput", "utilisation", "offered_load", "delivered_load",
-    "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
-    "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
-    "updates_until_all", "p_repeat", "p_repeat_uniform", "intervals", "clip_count", "psi_final",
-    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta",
-    "attacker_power", "attacker_advantage", "bound_exceeded",
-    "queries_unseen", "timing_accounted",
-    "not_for_release",
-}  # fmt: skip
-MANIFEST = {
-    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "blas_kernel",
-    "fingerprints", "warnings", "predictions", "summary",
-}  # fmt: skip
-EVENT_KINDS = {
-    "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
-    "request_lost", "query_sent", "query_received", "query_lost", "answer_released",
-    "answer_resent", "answer_delivered", "answer_collided", "answer_lost", "answer_discarded",
-    "acknowledgement_lost", "update_applied", "broadcast_sent", "timeout", "retry",
-    "went_online", "went_offline", "budget_exhausted", "server_stepped",
-}  # fmt: skip
+CONTRACT = table(__file__, "contract.toml")
+SUMMARY, MANIFEST, EVENT_KINDS = (
+    set(CONTRACT[name].split()) for name in ("summary", "manifest", "events")
+)
+TABLES = {name: columns.split() for name, columns in CONTRACT["tables"].items()}
 
 
 def test_the_kinds_of_events_are_the_promised_ones():
@@ -107,7 +79,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here)
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
     for name, columns in TABLES.items():
-        assert pq.read_schema(here / "whole" / f"{name}.parquet").names == columns.split()
+        assert pq.read_schema(here / "whole" / f"{name}.parquet").names == columns
 
 
 @pytest.mark.usefixtures("here")

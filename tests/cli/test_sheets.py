@@ -3,55 +3,51 @@
 import pytest
 
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
+from tests.tables import table
 from tests.unit.forecasts.clinics import clinics
 
 WHERE = ("data", "all.csv", "--target", "stay", "--owner", "clinic", "--public", "public.csv")
 
 
-@pytest.mark.long
-def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(command, tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clinics(tmp_path, owners=8, rows=30, public=400)
+    return tmp_path
+
+
+@pytest.mark.long
+def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(command, folder):
     said = command.done(*WHERE, "--epsilon", 10, "--sheets", "members")
     assert "8 scenarios, one for each owner, and public.csv" in said.out
-    sheet = tmp_path / "members" / "c1.toml"
+    sheet = folder / "members" / "c1.toml"
     text = sheet.read_text(encoding="utf-8")
     assert "# asyncdp forecast c1.toml --as C1\n" in text
-    (tmp_path / "all.csv").unlink()
-    (tmp_path / "mine.csv").rename(sheet.with_name("c1.csv"))
+    (folder / "all.csv").unlink()
+    (folder / "mine.csv").rename(sheet.with_name("c1.csv"))
     [scenario, *_] = load(sheet)
     assert scenario.data.sizes == {f"C{number}": 30 for number in range(1, 9)}
     said = command.done("forecast", sheet, "--as", "C1", "--own-best", "linear")
     assert said.out.startswith("Decision")
 
 
-def test_a_list_of_names_and_sizes_is_enough(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    clinics(tmp_path, owners=8, rows=30, public=400)
+def test_a_list_of_names_and_sizes_is_enough(command, folder):
     options = ("--epsilon", 10, "--sheets")
     command.done(*WHERE, *options, "of-rows")
     sizes = "".join(f"C{number},30\n" for number in range(1, 9))
-    (tmp_path / "all.csv").write_text(f"clinic,patients\n{sizes}", encoding="utf-8")
+    (folder / "all.csv").write_text(f"clinic,patients\n{sizes}", encoding="utf-8")
     said = command.done(*WHERE, *options, "of-sizes")
     assert "8 scenarios, one for each owner, and public.csv" in said.out
-    for sheet in (tmp_path / "of-rows").iterdir():
-        assert (tmp_path / "of-sizes" / sheet.name).read_bytes() == sheet.read_bytes()
-    (tmp_path / "all.csv").write_text(f"clinic,patients\n{sizes}C1,40\n", encoding="utf-8")
+    for sheet in (folder / "of-rows").iterdir():
+        assert (folder / "of-sizes" / sheet.name).read_bytes() == sheet.read_bytes()
+    (folder / "all.csv").write_text(f"clinic,patients\n{sizes}C1,40\n", encoding="utf-8")
     assert "without a column 'patients'" in command.refused(*WHERE, *options, "twice")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--sheets", "members"], "given --sheets; add --epsilon, --target and --owner"),
-        (["--sheets", "members", "--epsilon", "1", "--write", "a.toml"], "without --write"),
-        (["--sheets", ".", "--epsilon", "1"], "allowed is a folder that does not exist yet"),
-    ],
-)
-def test_sheets_that_cannot_be_written_are_refused(
-    options, said, command: Command, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    clinics(tmp_path, owners=8, rows=30, public=400)
-    assert said in command.refused(*WHERE, *options)
+REFUSED = table(__file__, "refused.toml")["sheets"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", REFUSED)
+def test_sheets_that_cannot_be_written_are_refused(words, command):
+    assert REFUSED[words] in command.refused(*WHERE, *words.split())

@@ -15,30 +15,17 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
+from tests.tables import table
 from tests.unit.sweeps.told import interrupted, whole_cells
 
-CELL = {
-    "README.md", "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet",
-    "models.parquet",
-    "optimum.parquet",
-}  # fmt: skip
-WITH_INTERVALS = [
-    "throughput", "utilisation", "offered_load", "delivered_load", "collision_rate", "loss_rate",
-    "refusal_rate", "transmissions_per_answer", "mean_waiting", "mean_round_trip",
-    "mean_staleness", "mean_online", "fairness", "p_repeat",
-]  # fmt: skip
+CONTRACT = {name: words.split() for name, words in table(__file__, "contract.toml").items()
+            if isinstance(words, str)}  # fmt: skip
+CELL = set(CONTRACT["cell"])
 FIGURES = [
-    "updates_per_replicate", "simulated_time", "throughput", "utilisation", "offered_load",
-    "delivered_load", "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer",
-    "mean_waiting", "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online",
-    "fairness", "updates_until_all", "p_repeat", "p_repeat_uniform",
-    *(f"{name}_{end}" for name in WITH_INTERVALS for end in ("low", "high")),
-    "clip_count", "psi_final.mean", "psi_final.median", "psi_final.q25", "psi_final.q75",
-    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta",
-    "attacker_power", "attacker_advantage", "bound_exceeded",
-    "queries_unseen", "timing_accounted",
-    "not_for_release",
-]  # fmt: skip
+    *CONTRACT["first_figures"],
+    *(f"{name}_{end}" for name in CONTRACT["with_intervals"] for end in ("low", "high")),
+    *CONTRACT["last_figures"],
+]
 
 
 FILES = {"sweep.toml": SWEEP}
@@ -166,9 +153,9 @@ def test_a_cell_is_the_run_of_its_own_scenario(command, here):
 def test_one_path_spelled_twice_is_refused(command, here):
     text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0]\n"privacy . epsilon" = [2.0]\n'
     (here / "twice.toml").write_text(text, encoding="utf-8")
-    said = command("sweep", "twice.toml", "--out", "result")
-    assert said.code == 2
-    assert said.lines[0].startswith("twice.toml: sweep.privacy . epsilon: given ")
+    assert command.refused("sweep", "twice.toml", "--out", "result").startswith(
+        "twice.toml: sweep.privacy . epsilon: given "
+    )
     assert not (here / "result").exists()
 
 

@@ -35,16 +35,7 @@ def seen(folder: Path, rows: pd.DataFrame, public: int = PUBLIC, **how: object) 
 
 def proposed(command, folder, *more):
     """Run ``asyncdp data`` on the table, and write what it proposes."""
-    asked = (
-        "--target",
-        "days",
-        "--owner",
-        "site",
-        "--public",
-        PUBLIC,
-        "--write",
-        folder / "s.toml",
-    )
+    asked = ("--target", "days", "--owner", "site", "--public", PUBLIC)
     return command("data", folder / "t.csv", *asked, "--write", folder / "s.toml", *more)
 
 

@@ -318,9 +318,6 @@ def test_what_a_notebook_shows_is_escaped():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"answers": 50}, "answers: given 50"),
-        ({"runs": 1}, "runs"),
-        ({"confidence": 1.0}, "in (0, 1)"),
         ({"canaries": 4, "thorough": True}, "allowed is without thorough=True"),
         ({"canaries": 0, "answers": 100}, "canaries: given 0; allowed is 1 to "),
         ({"canaries": 1.5, "answers": 100}, "canaries: given 1.5; allowed is 1 to "),

@@ -37,12 +37,6 @@ def test_a_wrong_type_is_named_with_what_is_allowed(name, wrong):
         getattr(ad, name)(wrong)
 
 
-@pytest.mark.parametrize("wrong", ["2", 0, -1, 1.5, None, True])
-def test_a_number_of_processes_is_whole(wrong):
-    with pytest.raises(InputError, match=r"workers: given .*; allowed is a whole number ≥ 1"):
-        ad.run(SCENARIO, workers=wrong)
-
-
 COUNT, SHARE = "allowed is a whole number ≥ 1", "allowed is a number in (0, 1)"
 TEXTS = "allowed is a list of 2 different texts"
 
@@ -50,9 +44,11 @@ TEXTS = "allowed is a list of 2 different texts"
 @pytest.mark.parametrize(
     ("name", "argument", "wrong", "allowed"),
     [
+        ("run", "workers", ("2", 0, -1, 1.5, None, True), COUNT),
         ("simulate", "replicate", (0, 1.5, "2", True), COUNT),
         ("audit", "workers", (0, 1.5, "2"), COUNT),
-        ("audit", "runs", (99, 100.0, "100"), "allowed is a whole number ≥ 100"),
+        ("audit", "answers", (50,), "allowed is a whole number ≥ 100"),
+        ("audit", "runs", (1, 99, 100.0, "100"), "allowed is a whole number ≥ 100"),
         ("audit", "confidence", (1, "0.9", None, float("nan")), SHARE),
         ("forecast", "target", (0, -1.0, "0.1", True), "allowed is a number > 0"),
         ("compare", "names", ("ab", 3, ["a"], ["a", "a"], [1, 2]), TEXTS),

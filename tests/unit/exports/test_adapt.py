@@ -65,26 +65,28 @@ def test_the_joint_model_in_columns_is_the_package_s(scenario, tmp_path, preproc
     assert len(rows.targets) + len(held_out.targets) < BANKS["north"]  # some rows have no target
 
 
-def _adapted(folder: Path, scenario: Scenario, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Return what an owner's command did in the exported app, after a run that ended at 0."""
+def _adapted(
+    folder: Path, scenario: Scenario, owner: str = "north"
+) -> subprocess.CompletedProcess[str]:
+    """Return what an owner's command did in the exported app, after a run; it writes mine.json."""
     if not (folder / "app").exists():
         export_flower(scenario, folder / "app")
     plan = json.loads((folder / "app/private_learning/plan.json").read_text("utf-8"))
     text = json.dumps({"model": [0.1] * plan["size"]})
     (folder / "model.json").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "private_learning.adapt", *arguments]
+    files = (str(folder / name) for name in ("north.csv", "model.json", "mine.json"))
+    command = [sys.executable, "-m", "private_learning.adapt", owner, *files]
     return subprocess.run(command, cwd=folder / "app", capture_output=True, text=True, check=False)
 
 
 def test_an_owner_adapts_the_model_by_a_command_and_reads_its_errors(scenario, tmp_path):
-    own, model, file = (str(tmp_path / name) for name in ("north.csv", "model.json", "mine.json"))
-    done = _adapted(tmp_path, scenario, "north", own, model, file)
+    done = _adapted(tmp_path, scenario)
     assert done.stderr == ""
     head, *errors, note = done.stdout.splitlines()
-    written = json.loads(Path(file).read_text("utf-8"))
+    written = json.loads((tmp_path / "mine.json").read_text("utf-8"))
     plan = json.loads((tmp_path / "app/private_learning/plan.json").read_text("utf-8"))
     theta = np.full(plan["size"], 0.1)
-    _, held_out = adapt.read(own, plan["owners"][0], plan["data"], theta)
+    _, held_out = adapt.read(str(tmp_path / "north.csv"), plan["owners"][0], plan["data"], theta)
     assert head == f"mean absolute error on {len(held_out.targets)} held-out rows:"
     names = ["joint model", "adapted model", "own model", "guessing"]
     assert [line.split("  ")[1].strip() for line in errors] == names
@@ -104,8 +106,7 @@ def test_an_owner_adapts_the_model_by_a_command_and_reads_its_errors(scenario, t
 
 def test_without_held_out_rows_folds_judge_and_a_margin_gets_probabilities(scenario, tmp_path):
     scenario = scenario.replace(data={"held_out": 0.0})
-    own, model, file = (str(tmp_path / name) for name in ("north.csv", "model.json", "mine.json"))
-    done = _adapted(tmp_path, scenario, "north", own, model, file)
+    done = _adapted(tmp_path, scenario)
     assert "rows, on which the joint model was trained:" in done.stdout.splitlines()[0]
     place = tmp_path / "app/private_learning/plan.json"
     plan = json.loads(place.read_text("utf-8"))
@@ -113,24 +114,23 @@ def test_without_held_out_rows_folds_judge_and_a_margin_gets_probabilities(scena
     plan["data"]["target"] |= {"name": "purpose", "codes": {"car": [1.0], "house": [-1.0]}}
     plan["data"]["target_shift"] = 0.0
     place.write_text(json.dumps(plan), encoding="utf-8")
-    done = _adapted(tmp_path, scenario, "north", own, model, file)
+    done = _adapted(tmp_path, scenario)
     assert done.stdout.startswith("mean log loss on ")
-    written = json.loads(Path(file).read_text("utf-8"))
+    written = json.loads((tmp_path / "mine.json").read_text("utf-8"))
     assert written["predicts"] == "log-odds of purpose = car"
     assert written["errors"]["adapted model"] < 0.2  # purpose is among the columns
 
 
 def test_who_cannot_adapt_a_model_reads_why(scenario, tmp_path):
-    own, model, file = (str(tmp_path / name) for name in ("north.csv", "model.json", "mine.json"))
-    done = _adapted(tmp_path, scenario, "east", own, model, file)
+    done = _adapted(tmp_path, scenario, "east")
     assert "the plan has no owner east: allowed is north, south or west" in done.stderr
     place = tmp_path / "app/private_learning/plan.json"
     plan = json.loads(place.read_text("utf-8"))
     plan["owners"][0] |= {"records": 5, "held_out": list(range(5, BANKS["north"]))}
     place.write_text(json.dumps(plan), encoding="utf-8")
-    done = _adapted(tmp_path, scenario, "north", own, model, file)
+    done = _adapted(tmp_path, scenario)
     assert "rows are too few to adapt a model" in done.stderr
-    assert not Path(file).exists()
+    assert not (tmp_path / "mine.json").exists()
 
 
 def test_rows_of_one_person_are_left_out_together():

@@ -147,87 +147,95 @@ def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     assert {line.split(",")[0] for line in lines[1:]} == set(BANKS)
 
 
-PROTOCOLS = pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]],
-                                    ids=["request", "push", "rounds"])  # fmt: skip
+FIFTEEN = dict.fromkeys(range(3), 15)
+"""Answers that are left to each owner."""
 
 
-def _run(plan: dict, world: World, folder: Path, wait: float = 600.0) -> tuple[bool, dict]:
-    """Return whether a run comes to its own end, and its model.json."""
-    complete = AsyncStrategy(plan, world, folder, "digest", wait).start()
-    model = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    assert model["complete"] is complete
-    return complete, model
+class Play:
+    """A run of a plan over fake owners, each with 15 answers left where nothing else is said."""
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self.plan, self._folder = plan_of(scenario, 1.0), folder
+
+    def begin(
+        self, left: dict[int, int] = FIFTEEN, **changes: object
+    ) -> tuple[World, dict[int, FakeOwner]]:
+        """Change the plan, and return a new world and its owners."""
+        self.plan |= changes
+        self.world, owners = fake_world(self.plan, left)
+        return self.world, owners
+
+    def end(self, wait: float = 600.0, *, complete: bool = True) -> dict:
+        """Return model.json once a run has come to its own end, or has not, as is said."""
+        strategy = AsyncStrategy(self.plan, self.world, self._folder, "digest", wait)
+        assert strategy.start() is complete
+        model = json.loads((self._folder / "model.json").read_text(encoding="utf-8"))
+        assert model["complete"] is complete
+        return model
+
+    def exchanges(self) -> list[str]:
+        """Return the rows of exchanges.csv."""
+        return (self._folder / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
 
 
-@PROTOCOLS
-def test_owners_without_budget_end_the_run_even_if_answers_are_lost(scenario, tmp_path, changes):
-    plan = plan_of(scenario.replace(**changes), 1.0)
-    world, owners = fake_world(plan, {0: 2, 1: 3, 2: 1})
+PROTOCOLS = {"request": {}, "push": PUSH, "rounds": ALGORITHMS["collab-1"]}
+
+
+@pytest.fixture(params=PROTOCOLS.values(), ids=PROTOCOLS)
+def play(request, scenario, tmp_path) -> Play:
+    return Play(scenario.replace(**request.param), tmp_path)
+
+
+def test_owners_without_budget_end_the_run_even_if_answers_are_lost(play):
+    _, owners = play.begin({0: 2, 1: 3, 2: 1})
     owners[0].lost = True
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     assert model["end"] == "no owner has budget left"
     assert {place: owner.charged for place, owner in owners.items()} == {0: 2, 1: 3, 2: 1}
     assert {each["status"] for each in model["owners"].values()} == {"spent"}
 
 
-@PROTOCOLS
-def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_path, changes, caplog):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6, "patience": 5.0}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_an_owner_that_is_silent_is_named_and_the_others_go_on(play, caplog):
+    _, owners = play.begin(updates=6, patience=5.0)
     owners[1].silent = True
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
-    name = plan["owners"][1]["name"]
+    model = play.end()
+    name = play.plan["owners"][1]["name"]
     first = next(text for text in caplog.messages if "gives no answer" in text)
     assert first == (
         f"{name} gives no answer (asked again in 10 s): if this continues, start its node again"
     )
     assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15, "lost": 0}
-    rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    rows = play.exchanges()
     assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
 
 
-@PROTOCOLS
-def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(
-    scenario, tmp_path, changes
-):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 40, "patience": 5.0}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(play):
+    world, owners = play.begin(updates=40, patience=5.0)
     world.exchange = lambda: 8.0 if world.messages == 4 else 1.0  # of the first query
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     late = next(node for _, node, query in world.sent if query) - 100
     parts = list(model["owners"].values())
     assert [part["lost"] for part in parts] == [int(place == late) for place in range(3)]
     for owner, part in zip(owners.values(), parts, strict=True):
         assert owner.charged == part["answers"] + part["lost"]
-    lines = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    lines = play.exchanges()
     assert [line.split(",")[0] for line in lines if line.endswith(",")] == [
-        plan["owners"][late]["name"]
+        play.plan["owners"][late]["name"]
     ]
 
 
-@PROTOCOLS
-def test_every_owner_has_connected_before_the_first_query(scenario, tmp_path, changes, caplog):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6}
-    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_every_owner_has_connected_before_the_first_query(play, caplog):
+    world, _ = play.begin(updates=6)
     late = world.parties.pop(102)
     world.at.append((90.0, lambda: world.parties.update({102: late})))
-    complete, _ = _run(plan, world, tmp_path)
-    assert complete
+    play.end()
     assert min(at for at, _, query in world.sent if query) > 90
     assert caplog.messages == []
 
 
-@PROTOCOLS
-def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
-    scenario, tmp_path, changes, caplog
-):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6}
-    world, _ = fake_world(plan, dict.fromkeys(range(2), 15))
-    complete, model = _run(plan, world, tmp_path, wait=120.0)
-    assert complete
+def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(play, caplog):
+    world, _ = play.begin(dict.fromkeys(range(2), 15), updates=6)
+    model = play.end(wait=120.0)
     assert caplog.messages == ["continues without west: never connected"]
     assert min(at for at, _, query in world.sent if query) >= 120
     assert model["owners"]["west"] == {
@@ -238,15 +246,12 @@ def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
     }
 
 
-@PROTOCOLS
-def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path, changes, caplog):
-    plan = plan_of(scenario.replace(**changes), 1.0)
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_a_run_in_which_every_owner_refuses_says_why_and_ends(play, caplog):
+    world, owners = play.begin()
     for place, reason in enumerate((1, 2, 0)):
         owners[place].refusal = reason
     world.at.append((60.0, lambda: setattr(owners[0], "refusal", 2)))
-    complete, model = _run(plan, world, tmp_path, wait=600.0)
-    assert not complete
+    model = play.end(wait=600.0, complete=False)
     assert model["end"] == "no owner can answer"
     assert [each["status"] for each in model["owners"].values()] == [
         "refused: no ledger", "refused: no ledger", "refused: refused"
@@ -261,12 +266,10 @@ def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path
     assert len(world.sent) < 30  # 600 seconds
 
 
-@PROTOCOLS
-def test_a_run_to_which_nobody_connects_ends(scenario, tmp_path, changes):
-    plan = plan_of(scenario.replace(**changes), 1.0)
+def test_a_run_to_which_nobody_connects_ends(play, tmp_path):
     (tmp_path / "model.json").write_text("of an earlier run", encoding="utf-8")
-    complete, model = _run(plan, World({}, lambda: 1.0), tmp_path, wait=600.0)
-    assert not complete
+    play.world = World({}, lambda: 1.0)
+    model = play.end(complete=False)
     assert {each["status"] for each in model["owners"].values()} == {"never connected"}
 
 
@@ -274,10 +277,10 @@ def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_p
     scenario, tmp_path, caplog
 ):
     caplog.set_level("INFO", logger="flwr")
-    plan = {**plan_of(scenario, 1.0), "updates": 30, "expected_seconds": 30 * 600.0}
-    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+    play = Play(scenario, tmp_path)
+    world, _ = play.begin(updates=30, expected_seconds=30 * 600.0)
     world.exchange = lambda: 60.0
-    assert _run(plan, world, tmp_path)[0]
+    play.end()
     lines = [text for text in caplog.messages if "minutes left" in text]
     assert lines[1] == "update 1 of 30: about 290 minutes left"  # ten minutes each, expected
     update, left = (int(word) for word in re.findall(r"[0-9]+", lines[13])[::2])
@@ -286,36 +289,31 @@ def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_p
 
 
 def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
-    plan = {**plan_of(scenario, 1.0), "updates": 20}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    play = Play(scenario, tmp_path)
+    world, owners = play.begin(updates=20)
     owners[0].refusal = 1
     world.at.append((5.0, lambda: setattr(owners[0], "refusal", None)))
-    assert _run(plan, world, tmp_path)[0]
+    play.end()
     assert owners[0].charged > 0
     assert caplog.messages == ["north refuses (no table): its own log has the reason"]
 
 
-@PROTOCOLS
-def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(scenario, tmp_path, changes):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 10_000, "patience": 120.0}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 10_000))
+def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
+    world, owners = play.begin(dict.fromkeys(range(3), 10_000), updates=10_000, patience=120.0)
     for owner in owners.values():
         owner.silent = True
     world.limit = 7200.0
     with pytest.raises(AssertionError, match="does not end"):
-        _run(plan, world, tmp_path)
+        play.end()
     queries = [at for at, node, query in world.sent if node == 101 and query]
     assert 4 <= len(queries) <= 16  # after 130 s, 140 s, 160 s, ... at most 720 s
     assert np.diff(queries).min() >= 120
 
 
-@PROTOCOLS
-def test_the_server_counts_answers_whatever_ledgers_say(scenario, tmp_path, changes, caplog):
-    plan = plan_of(scenario.replace(**changes), 1.0)
-    plan["owners"] = [{**owner, "answers": 4} for owner in plan["owners"]]
-    world, owners = fake_world(plan, {0: 4, 1: 4, 2: 400})  # as two ledgers, or one restored
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+def test_the_server_counts_answers_whatever_ledgers_say(play, caplog):
+    allowed = [{**owner, "answers": 4} for owner in play.plan["owners"]]
+    _, owners = play.begin({0: 4, 1: 4, 2: 400}, owners=allowed)  # as two ledgers, or one restored
+    model = play.end()
     assert model["end"] == "no owner has budget left"
     assert [owner.charged for owner in owners.values()] == [4, 4, 4]
     assert caplog.messages == [
@@ -323,12 +321,10 @@ def test_the_server_counts_answers_whatever_ledgers_say(scenario, tmp_path, chan
     ]
 
 
-@PROTOCOLS
-def test_a_second_node_of_an_owner_is_reported_and_not_asked(scenario, tmp_path, changes, caplog):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_a_second_node_of_an_owner_is_reported_and_not_asked(play, caplog):
+    world, owners = play.begin(updates=12)
     world.parties[200] = second = FakeOwner(0, 15, owners[0].ticks)
-    assert _run(plan, world, tmp_path)[0]
+    play.end()
     assert second.charged == 0
     assert caplog.messages == [
         "node 200 claims to be north, as node 100 does: not asked (two ledgers would be two "
@@ -336,33 +332,27 @@ def test_a_second_node_of_an_owner_is_reported_and_not_asked(scenario, tmp_path,
     ]
 
 
-@PROTOCOLS
-def test_a_node_that_is_started_again_takes_the_place_of_the_first(scenario, tmp_path, changes):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 24}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_a_node_that_is_started_again_takes_the_place_of_the_first(play):
+    world, owners = play.begin(updates=24)
 
     def restart() -> None:
         world.parties[300] = world.parties.pop(100)
 
     world.at.append((6.0, restart))
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     assert model["owners"]["north"]["answers"] == owners[0].charged
     assert any(at > 7 for at, node, query in world.sent if node == 300 and query)
 
 
-@PROTOCOLS
-def test_an_answer_to_the_introductory_question_stops_no_server(scenario, tmp_path, changes):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_an_answer_to_the_introductory_question_stops_no_server(play):
+    world, owners = play.begin(updates=12)
 
     def eager(point: np.ndarray | None) -> Reply | None:
         reply = owners[0](point)
-        return {"answer": [9.0] * plan["size"], **reply} if point is None else reply
+        return {"answer": [9.0] * play.plan["size"], **reply} if point is None else reply
 
     world.parties[100] = eager
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     assert model["updates"] == 12
     assert sum(owner["answers"] for owner in model["owners"].values()) == sum(
         owner.charged for owner in owners.values()
@@ -373,13 +363,10 @@ def test_an_answer_to_the_introductory_question_stops_no_server(scenario, tmp_pa
     {"answer": np.array(["a"] * 4)}, {"answer": np.full(4, 1j)}, {"answer": np.full(4, np.nan)},
     {"owner": 0.0}, {"owner": [0]}, {"left": math.nan}, {"left": [3]}, {"refused": 0.5},
 ])  # fmt: skip
-@PROTOCOLS
-def test_a_reply_of_the_wrong_types_stops_no_server(scenario, tmp_path, changes, ill, caplog):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+def test_a_reply_of_the_wrong_types_stops_no_server(play, ill, caplog):
+    world, owners = play.begin(updates=12)
     world.parties[100] = lambda point: {**owners[0](point), **ill}
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     assert (model["updates"], model["owners"]["north"]["answers"]) == (12, 0)
     assert any("gives no answer" in text for text in caplog.messages)
 
@@ -390,51 +377,46 @@ def test_replies_that_arrive_at_one_time_make_no_more_than_the_last_update(
     scenario, tmp_path, kind, updates
 ):
     scenario = scenario.replace(**ALGORITHMS[kind]).replace(run={"updates": updates})
-    plan = plan_of(scenario, 1.0)
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    play = Play(scenario, tmp_path)
+    _, owners = play.begin()
     for owner in owners.values():
         owner.ticks = lambda: {"gaps": [1.0, 9.0]}
-    complete, model = _run(plan, world, tmp_path)
-    assert complete
+    model = play.end()
     assert model["updates"] == updates
 
 
-@PROTOCOLS
-def test_a_node_that_is_started_again_for_another_owner_leaves_the_first(
-    scenario, tmp_path, changes
-):
-    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 20}
-    world, owners = fake_world(plan, {0: 15, 1: 15})
+def test_a_node_that_is_started_again_for_another_owner_leaves_the_first(play):
+    world, owners = play.begin({0: 15, 1: 15}, updates=20)
     world.parties[100], second = owners[1], world.parties.pop(101)
     world.at.append((66.0, lambda: world.parties.update({100: owners[0], 101: second})))
-    complete, model = _run(plan, world, tmp_path, wait=60.0)
-    assert complete
-    names = [plan["owners"][place]["name"] for place in range(2)]
+    model = play.end(wait=60.0)
+    names = [play.plan["owners"][place]["name"] for place in range(2)]
     for place, name in enumerate(names):
         part = model["owners"][name]
         assert part["answers"] + part["lost"] == owners[place].charged > 1
 
 
 def test_names_are_quoted_in_the_log_of_exchanges(scenario, tmp_path):
-    plan = {**plan_of(scenario, 1.0), "updates": 12}
-    for owner, name in zip(plan["owners"], ("Bank, North", 'the "south"', "west"), strict=True):
+    play = Play(scenario, tmp_path)
+    names = ("Bank, North", 'the "south"', "west")
+    for owner, name in zip(play.plan["owners"], names, strict=True):
         owner["name"] = name
-    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
-    assert _run(plan, world, tmp_path)[0]
+    play.begin(updates=12)
+    play.end()
     with (tmp_path / "exchanges.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["client"] for row in rows} == {"Bank, North", 'the "south"', "west"}
+    assert {row["client"] for row in rows} == set(names)
     assert all(float(row["received"]) >= float(row["sent"]) for row in rows if row["received"])
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
-    plan = {**plan_of(scenario, 1.0), "updates": 2}
+    play = Play(scenario, tmp_path)
     gaps = {0: [[1.0, 90.0], [9.0]], 1: [[1.95, 9.0], [99.0]], 2: [[99.0]]}
-    world, owners = fake_world(plan, dict.fromkeys(range(3), 9))
+    _, owners = play.begin(dict.fromkeys(range(3), 9), updates=2)
     for place, owner in owners.items():
         owner.ticks = lambda place=place: {"gaps": gaps[place].pop(0)}
-    assert _run(plan, world, tmp_path)[0]
-    sent = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    play.end()
+    sent = play.exchanges()
     assert [line.split(",")[0] for line in sent] == ["north", "south"]
     assert float(sent[1].split(",")[1]) == 1.95 + 9.0  # from when clocks began
 
