@@ -208,7 +208,7 @@ def simulate_all(
     """Simulate the network of every replicate; one trace per number."""
     parts = _pieces(numbers, workers, progress)
     options = _told(progress, "simulating runs", [len(part) for part in parts])
-    done = run_map(partial(_simulate_block, network, seed, events=events), parts, **options)
+    done = run_map(partial(simulate_some, network, seed, events=events), parts, **options)
     return [trace for part in done for trace in part]
 
 
@@ -281,7 +281,10 @@ def scopes_of(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None
     return [streams.within("replicate", number).of_owners(owners) for number in numbers]
 
 
-def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
+def simulate_some(
+    network: Network, seed: int, numbers: Numbers, *, events: bool = False
+) -> list[Trace]:
+    """Simulate some replicates of a network; one trace per number."""
     try:
         return [simulate(network, scope, events=events) for scope in scopes_of(seed, numbers)]
     except InvariantError as error:

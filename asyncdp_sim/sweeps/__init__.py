@@ -13,7 +13,7 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
-from asyncdp_sim.runs.replicates import LEARNING, blocks, executor
+from asyncdp_sim.runs.replicates import LEARNING, blocks, executor, simulate_some
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import batch
 from asyncdp_sim.sweeps.folder import Folder
@@ -106,9 +106,9 @@ def sweep(
             reported = _Cells(progress, len(cells), len(cells) - len(todo))
             inside = reported.parts if count == 1 and address is None else None
             on_input = 0
-            for ended in _cells_as_they_end(pool, count, into, todo, inside):
+            for failed_on_input in _cells_as_they_end(pool, count, into, todo, inside):
                 reported.another()
-                on_input += ended.on_input
+                on_input += failed_on_input
             failed = errors(into)
             if on_input == len(cells):
                 into.discard()
@@ -194,9 +194,12 @@ def _cells_as_they_end(
     into: Folder,
     todo: Sequence[batch.Cell],
     inside: Callable[[int], Progress | None] | None,
-) -> Iterator[batch.Ended]:
-    """Yield cells as they end, with some work in reserve, so that no worker waits."""
-    waiting: set[Future[list[batch.Ended]]] = set()
+) -> Iterator[bool]:
+    """Yield of cells as they end whether they failed on what was given.
+
+    Some work is kept in reserve, so that no worker waits.
+    """
+    waiting: set[Future[list[bool]]] = set()
     reserve = 1 if workers == 1 else 2 * workers
     for cells in _batches(pool, workers, into, todo):
         reported = () if inside is None else (inside(len(cells)),)  # stays in this process
@@ -220,7 +223,7 @@ def _batches(
             if scenario.run.learning != "live":
                 numbers = all_numbers(scenario)
                 parts = [numbers[part] for part in blocks(len(numbers), workers)]
-                work = partial(batch.simulate_some, scenario.network, scenario.run.seed)
+                work = partial(simulate_some, scenario.network, scenario.run.seed)
                 traces = [trace for part in pool.map(work, parts) for trace in part]
                 batch.keep_traces(into, alike[0], traces, whole=True)
         yield from batch.batches(alike, workers)

@@ -23,8 +23,6 @@ from asyncdp_sim.core.errors import (
 from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
@@ -137,31 +135,6 @@ def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
             yield alike[start : start + most]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """End of a cell: its number, and the error if there was one.
-
-    Attributes
-    ----------
-    number : int
-        The cell's.
-    error : str, optional
-        Why there is no result.
-    on_input : bool
-        Whether that is for what was given, so that the same command will not do better.
-    """
-
-    number: int
-    error: str | None = None
-    on_input: bool = False
-
-
-def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
-    """Simulate some replicates of a network."""
-    streams = Streams(seed)
-    return [simulate(network, streams.within("replicate", number)) for number in numbers]
-
-
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:
     """Keep a network's traces with the sweep: its updates, or all that they consist of."""
     accounted = cell.scenario.timing_unaccounted is None
@@ -174,11 +147,17 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
             raise
 
 
-def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[Ended]:
+def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[bool]:
     """Learn cells with one network and the same records, and write each one's result.
 
     Traces are taken from the folder; without them, each cell simulates its own. An error ends its
     cell alone and is written down, unless it is the folder's.
+
+    Returns
+    -------
+    list of bool
+        Of each cell whether it failed on what was given, so that the same command will not do
+        better.
 
     Raises
     ------
@@ -189,7 +168,7 @@ def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = Non
         return _learned(folder, cells, progress)
 
 
-def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[Ended]:
+def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[bool]:
     ended = []
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
@@ -223,12 +202,12 @@ def _learn_together(
     ready: Sequence[tuple[Cell, Ready]],
     traces: Sequence[Trace],
     progress: Progress | None = None,
-) -> list[Ended]:
+) -> list[bool]:
     """Learn cells, build all of their results, and let them appear once all are on disk.
 
     What interrupts it comes after that, so that results which are built are kept.
     """
-    ended: list[Ended] = []
+    ended: list[bool] = []
     built: list[tuple[Cell, Writer]] = []
     outcomes = run_together([item for _, item in ready], traces, progress)
     try:
@@ -247,7 +226,7 @@ def _learn_together(
     return ended
 
 
-def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[Ended]:
+def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[bool]:
     ended = []
     try:
         all_on_disk([writer for _, writer in built])
@@ -263,13 +242,13 @@ def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[Ende
     return ended
 
 
-def _done(folder: Folder, cell: Cell) -> Ended:
+def _done(folder: Folder, cell: Cell) -> bool:
     folder.remove(f"{FAILED}/{cell.name}.json")
-    return Ended(cell.number)
+    return False
 
 
-def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
-    """Write down why a cell failed.
+def _failed(folder: Folder, cell: Cell, error: Exception) -> bool:
+    """Write down why a cell failed; return whether it did so on what was given.
 
     Raises
     ------
@@ -281,13 +260,12 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
         raise machine from error
     if isinstance(error, ResultError):
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
-            return Ended(cell.number)
+            return False
         raise error
-    on_input = isinstance(error, InputError)
     text = _in_words(machine or error)
     options = {"cell": cell.number, "error": text, "machine": machine is not None}
     folder.put(f"{FAILED}/{cell.name}.json", options)
-    return Ended(cell.number, text, on_input)
+    return isinstance(error, InputError)
 
 
 def _in_words(error: Exception) -> str:

@@ -6,10 +6,10 @@ import pytest
 
 from asyncdp_sim.runs import all_numbers
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.replicates import learn_all, processes
+from asyncdp_sim.runs.replicates import learn_all, processes, simulate_some
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.batch import TOGETHER, simulate_some
+from asyncdp_sim.sweeps.batch import TOGETHER
 from tests.benchmarks.ratio import report
 from tests.benchmarks.swept import swept
 
