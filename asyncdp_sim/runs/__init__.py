@@ -17,8 +17,8 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.directory import build, finished_or_free, manifest, write
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
 from asyncdp_sim.runs.gains import Gains, judge_gains, judging_of
-from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
-from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.outcome import RunResult, all_numbers, outcome_of, ready
+from asyncdp_sim.runs.problem import Problem, build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import (
     Learned,
@@ -85,25 +85,25 @@ def run(
     ):
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
-        ready = Ready.from_scenario(scenario, dataset)
+        problem = ready(scenario, dataset)
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         shown = pool | {"progress": progress}
-        traces, learned = _learned(ready, chosen, traces, events=events, **shown)
+        traces, learned = _learned(problem, chosen, traces, events=events, **shown)
         beginning(progress, "judging what was learned")
         network_summary = summarise(traces, scenario.network.airtime)
-        outcome = ready.outcome(chosen, traces, network_summary, learned, **pool)
+        outcome = outcome_of(problem, chosen, traces, network_summary, learned, **pool)
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
-        found = judge_gains(scenario, ready.dataset, learned.models, gains)
+        found = judge_gains(scenario, dataset, learned.models, gains)
         if found is not None and len(found.gaining) > 0:
-            left = _if_others_left(scenario, ready.dataset, found, chosen[:JUDGED_RUNS], shown)
+            left = _if_others_left(scenario, dataset, found, chosen[:JUDGED_RUNS], shown)
             found = replace(found, remaining=left)
         return replace(outcome, gains=found)
 
 
 def _learned(
-    ready: Ready,
+    problem: Problem,
     numbers: Sequence[int],
     traces: Sequence[Trace] | None = None,
     *,
@@ -111,7 +111,7 @@ def _learned(
     **options: Any,
 ) -> tuple[Sequence[Trace], Learned]:
     """Return the networks of replicates, and what is learned over them."""
-    scenario, task = ready.scenario, ready.problem.task
+    scenario, task = problem.scenario, problem.task
     seed, network = scenario.run.seed, scenario.network
     if scenario.run.learning == "live":
         return live_all(network, task, seed, numbers, events=events, **options)
@@ -127,19 +127,19 @@ def _if_others_left(
     """Judge the owners that gain once more, in a simulation of them alone."""
     gaining = [scenario.owners.participants[place] for place in found.gaining]
     alone = scenario.replace(owners={"only": gaining}).base()
-    ready = Ready.from_scenario(alone, dataset.of_owners(found.gaining))
-    _, learned = _learned(ready, numbers, **options)
-    return judge_gains(alone, ready.dataset, learned.models, found.judging)
+    problem = ready(alone, dataset.of_owners(found.gaining))
+    _, learned = _learned(problem, numbers, **options)
+    return judge_gains(alone, problem.dataset, learned.models, found.judging)
 
 
 def run_together(
-    all_ready: Sequence[Ready], traces: Sequence[Trace], progress: Progress | None = None
+    problems: Sequence[Problem], traces: Sequence[Trace], progress: Progress | None = None
 ) -> Iterator[RunResult]:
     """Learn scenarios that have one network over its traces, in this process.
 
     Parameters
     ----------
-    all_ready : sequence of Ready
+    problems : sequence of Problem
         At least one; none learns live.
     traces : sequence of Trace
         One per replicate, of all replicates.
@@ -151,16 +151,16 @@ def run_together(
     RunResult
         What :func:`run` gives for each.
     """
-    scenario = all_ready[0].scenario
+    scenario = problems[0].scenario
     numbers = all_numbers(scenario)
     with processes(1) as mapped:
-        tasks = [item.problem.task for item in all_ready]
+        tasks = [problem.task for problem in problems]
         pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
         seed = scenario.run.seed
         learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
         network_summary = summarise(traces, scenario.network.airtime)
-        for item, outcome in zip(all_ready, learned, strict=True):
-            yield item.outcome(numbers, traces, network_summary, outcome, **pool)
+        for problem, item in zip(problems, learned, strict=True):
+            yield outcome_of(problem, numbers, traces, network_summary, item, **pool)
 
 
 def reproduce(

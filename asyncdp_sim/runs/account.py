@@ -12,7 +12,6 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
 from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
 from asyncdp_sim.learning.objectives import Model, Objective, Records
@@ -24,22 +23,16 @@ from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.scored import HeldOut
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import State
 
 Columns = dict[str, Any]
 
 
-def judge(
-    scenario: Scenario,
-    dataset: Dataset,
-    problem: Problem,
-    traces: Sequence[Trace],
-    learned: Learned,
-    ledger: Ledger,
-) -> Guarantee:
+def judge(problem: Problem, traces: Sequence[Trace], learned: Learned, ledger: Ledger) -> Guarantee:
     """Return what the run guarantees, measuring record gradients where a bound was declared."""
+    scenario = problem.scenario
     finite = np.isfinite(learned.models).all(axis=1)
     return guarantee(
         scenario.privacy,
@@ -47,7 +40,7 @@ def judge(
         0.0 if problem.xi is None else problem.xi,
         problem.task.objective.n_features,
         _look(problem, traces, learned),
-        dataset.public_rows_of_owner,
+        problem.dataset.public_rows_of_owner,
         problem.task.objective.records,
         noise=problem.noise,
         diverged=int(np.count_nonzero(~finite)),
@@ -61,11 +54,10 @@ def judge(
     )
 
 
-def ledger_of(
-    scenario: Scenario, dataset: Dataset, problem: Problem, traces: Sequence[Trace]
-) -> Ledger:
+def ledger_of(problem: Problem, traces: Sequence[Trace]) -> Ledger:
     """Return what owners spent, against the observer of the scenario."""
-    public, observer = dataset.public_rows_of_owner, scenario.privacy.listener.listening(scenario)
+    observer = problem.scenario.privacy.listener.listening(problem.scenario)
+    public = problem.dataset.public_rows_of_owner
     return Ledger.from_traces(problem.accountant, traces, public, observer)
 
 
@@ -96,18 +88,16 @@ def owner_columns(
     problem: Problem,
     ledger: Ledger,
     judged: Guarantee,
-    sharers: int,
     traces: Sequence[Trace],
     numbers: Sequence[int],
-    participants: Participants,
 ) -> Columns:
     """Return ``owners``: one row per replicate and owner; NaN where a value is absent.
 
     Names are whole, as the table or the scenario has them; a column of them is there where owners
-    have names. ``sharers`` is κ, owners that may hold one record.
+    have names.
     """
-    n_owners, names = problem.task.objective.n_owners, participants.names
-    replicates = len(traces)
+    n_owners, names = problem.task.objective.n_owners, problem.participants.names
+    replicates, sharers = len(traces), problem.scenario.privacy.overlap
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
@@ -190,16 +180,12 @@ def attacked(accountant: Accountant, judged: Guarantee, owners: int) -> dict[str
 
 
 def summary(
-    scenario: Scenario,
-    dataset: Dataset,
-    learned: Learned,
-    judged: Guarantee,
-    ledger: Ledger,
+    problem: Problem, learned: Learned, judged: Guarantee, ledger: Ledger
 ) -> dict[str, Any]:
     """Return the figures of learning and privacy in the manifest's ``summary``."""
     curve = learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    kappa = scenario.privacy.overlap
+    kappa = problem.scenario.privacy.overlap
     shared = {"shared_record_epsilon": ledger.shared(kappa)} if kappa > 1 else {}
     return {
         "clip_count": int(learned.clipped.sum()),
@@ -213,8 +199,8 @@ def summary(
         **attacked(ledger.accountant, judged, kappa),
         "bound_exceeded": judged.bound_exceeded,
         "queries_unseen": judged.unseen,
-        "timing_accounted": scenario.timing_unaccounted is None,
-        "not_for_release": dataset.real,
+        "timing_accounted": problem.scenario.timing_unaccounted is None,
+        "not_for_release": problem.dataset.real,
     }
 
 
@@ -268,7 +254,7 @@ def _optimum(model: Model, x: Array, y: Array) -> Array:
         return model.objective(blank([x], far), blank([y], far)).optimum
 
 
-def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[str, Any]:
+def owner_figures(problem: Problem, models: Array) -> dict[str, Any]:
     """Return further columns of ``owners``, one row per replicate and owner; NaN where absent.
 
     Parameters
@@ -276,10 +262,9 @@ def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[
     problem : Problem
     models : array (R, p)
         Final central models.
-    alone : array (N, p), optional
-        θ_i*, where it was asked for.
     """
     judges, optimum = problem.held_out, problem.task.objective.optimum[None]
+    alone = problem.alone
     columns: dict[str, Any] = {}
     if len(judges) > 0:
         columns["held_out_records"] = _records(judges)
@@ -297,9 +282,7 @@ def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[
     return {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
 
 
-def honest_summary(
-    problem: Problem, model: Model, models: Array, alone: Array | None
-) -> dict[str, Any]:
+def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
     """Return further figures of the manifest's ``summary``; none where nothing was asked for.
 
     ``held_out_final`` is the spread over replicates of the final models' mean loss over all
@@ -312,12 +295,10 @@ def honest_summary(
 
     Parameters
     ----------
-    problem, models, alone
+    problem, models
         As in :func:`owner_figures`.
-    model : Model
-        What guesses.
     """
-    objective, together = problem.task.objective, problem.task.held_out
+    objective, together, alone = problem.task.objective, problem.task.held_out, problem.alone
     by_name: dict[str, Any] = {}
     if together is not None:
         by_name["held_out_final"] = spread(together.mean_loss(models))
@@ -326,7 +307,7 @@ def honest_summary(
             by_name[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
         for score, (value,) in together.scored(objective.optimum[None]).items():
             by_name[f"held_out_{score.name}_optimum"] = float(value)
-        by_name |= _guessed(problem, model, together)
+        by_name |= _guessed(problem, together)
     if alone is not None:
         worse = _psi(objective, alone) > _psi(objective, models).mean()
         by_name["profits_psi"] = int(np.count_nonzero(worse))
@@ -349,9 +330,9 @@ def honest_summary(
     return by_name
 
 
-def _guessed(problem: Problem, model: Model, together: HeldOut) -> dict[str, float]:
+def _guessed(problem: Problem, together: HeldOut) -> dict[str, float]:
     """Return scores of one prediction for all held-out rows, which training targets decide."""
-    guess = model.guess(np.concatenate(problem.posed.dataset.targets))
+    guess = problem.scenario.model.guess(np.concatenate(problem.dataset.targets))
     y = together.known[1]
     z = np.broadcast_to(guess, (1, len(y), *guess.shape))
     return {f"held_out_{s.name}_guess": float(s.of(z, y)[0]) for s in together.scores}

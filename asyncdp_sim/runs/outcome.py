@@ -1,4 +1,4 @@
-"""Inputs and results of a run in memory, and what a reader of the result must know."""
+"""The result of a run in memory, and what a reader of it must know."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import Ends, Noted, Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures.energy import energy_figures
@@ -19,7 +18,7 @@ from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import warnings as notes
 from asyncdp_sim.trace import Ending, Trace
 
@@ -30,10 +29,8 @@ class RunResult:
 
     Attributes
     ----------
-    scenario : Scenario
-        What was run, without a sweep.
-    dataset : Dataset
     problem : Problem
+        What was run.
     numbers : tuple of int
         The replicates that were run, from 1.
     traces : tuple of Trace
@@ -46,14 +43,10 @@ class RunResult:
         The manifest's ``summary``.
     notices : tuple of Notice
         What a reader must know.
-    alone : array (N, p), optional
-        Each owner's own optimum, where ``run.alone`` asks for it.
     gains : Gains, optional
         What owners gain, where it was judged.
     """
 
-    scenario: Scenario
-    dataset: Dataset
     problem: Problem
     numbers: tuple[int, ...]
     traces: tuple[Trace, ...]
@@ -62,13 +55,17 @@ class RunResult:
     guarantee: Guarantee
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
-    alone: Array | None = None
     gains: Gains | None = None
 
     @property
-    def participants(self) -> Participants:
-        """Who took part."""
-        return self.scenario.participants(self.dataset.owner_names)
+    def scenario(self) -> Scenario:
+        """What was run, without a sweep."""
+        return self.problem.scenario
+
+    @property
+    def dataset(self) -> Dataset:
+        """The owners' records."""
+        return self.problem.dataset
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -86,91 +83,60 @@ def all_numbers(scenario: Scenario) -> tuple[int, ...]:
     return tuple(range(1, scenario.run.replicates + 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Ready:
-    """A scenario with its data and numbers filled in, before anything is simulated.
+def ready(scenario: Scenario, dataset: Dataset, like: Problem | None = None) -> Problem:
+    """Fill in a scenario's numbers from its data, and find what owners reach alone if asked to.
 
-    Attributes
-    ----------
-    scenario : Scenario
-        Without a sweep.
-    dataset : Dataset
-    problem : Problem
-    alone : array (N, p), optional
-        Each owner's own optimum, where ``run.alone`` asks for it.
+    Arguments are those of :func:`~asyncdp_sim.runs.problem.prepare`.
+
+    Raises
+    ------
+    DataError
+        If an optimum is not found, or the data do not fit the model.
     """
+    problem = prepare(scenario, dataset, like)
+    if not scenario.run.alone:
+        return problem
+    return replace(problem, alone=learn_alone(scenario.model, problem.records))
 
-    scenario: Scenario
-    dataset: Dataset
-    problem: Problem
-    alone: Array | None
 
-    @classmethod
-    def from_scenario(
-        cls, scenario: Scenario, dataset: Dataset, like: "Ready | None" = None
-    ) -> "Ready":
-        """Fill in a scenario's numbers from its data.
-
-        Parameters
-        ----------
-        scenario : Scenario
-        dataset : Dataset
-        like : Ready, optional
-            Another scenario: what the records ask for may be the same.
-
-        Raises
-        ------
-        DataError
-            If an optimum is not found, or the data do not fit the model.
-        """
-        problem = prepare(scenario, dataset, None if like is None else like.problem)
-        alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
-        return cls(scenario, dataset, problem, alone)
-
-    def outcome(
-        self,
-        numbers: Sequence[int],
-        traces: Sequence[Trace],
-        network_summary: NetworkSummary,
-        learned: Learned,
-        *,
-        workers: int,
-        run_map: Map,
-    ) -> RunResult:
-        """Return the result of what was learned over traces, one per replicate in ``numbers``."""
-        scenario, dataset, problem = self.scenario, self.dataset, self.problem
-        honest_figures = honest_summary(problem, scenario.model, learned.models, self.alone)
-        if scenario.run.split:
-            split = split_psi(
-                scenario.algorithm, problem.task, scenario.run.seed, numbers, traces,
-                learned.models, workers=workers, run_map=run_map,
-            )  # fmt: skip
-            honest_figures["psi_split"] = asdict(split)
-        ledger = ledger_of(scenario, dataset, problem, traces)
-        guarantee = judge(scenario, dataset, problem, traces, learned, ledger)
-        of_learning = summary(scenario, dataset, learned, guarantee, ledger)
-        # of a figure that two have, the later one is kept; ``intervals`` is joined below
-        figures = vars(network_summary) | of_learning | honest_figures
-        if scenario.energy is not None:
-            spent = energy_figures(traces, scenario.energy, scenario.network)
-            figures |= spent | {"intervals": figures["intervals"] | spent["intervals"]}
-        return RunResult(
-            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger, guarantee,
-            summary=figures,
-            notices=notices(scenario, dataset, problem, traces, learned, guarantee),
-            alone=self.alone,
+def outcome_of(
+    problem: Problem,
+    numbers: Sequence[int],
+    traces: Sequence[Trace],
+    network_summary: NetworkSummary,
+    learned: Learned,
+    *,
+    workers: int,
+    run_map: Map,
+) -> RunResult:
+    """Return the result of what was learned over traces, one per replicate in ``numbers``."""
+    scenario = problem.scenario
+    honest_figures = honest_summary(problem, learned.models)
+    if scenario.run.split:
+        split = split_psi(
+            scenario.algorithm, problem.task, scenario.run.seed, numbers, traces, learned.models,
+            workers=workers, run_map=run_map,
         )  # fmt: skip
+        honest_figures["psi_split"] = asdict(split)
+    ledger = ledger_of(problem, traces)
+    guarantee = judge(problem, traces, learned, ledger)
+    of_learning = summary(problem, learned, guarantee, ledger)
+    # of a figure that two have, the later one is kept; ``intervals`` is joined below
+    figures = vars(network_summary) | of_learning | honest_figures
+    if scenario.energy is not None:
+        spent = energy_figures(traces, scenario.energy, scenario.network)
+        figures |= spent | {"intervals": figures["intervals"] | spent["intervals"]}
+    reported = notices(problem, traces, learned, guarantee)
+    return RunResult(
+        problem, tuple(numbers), tuple(traces), learned, ledger, guarantee, figures, reported
+    )
 
 
 def notices(
-    scenario: Scenario,
-    dataset: Dataset,
-    problem: Problem,
-    traces: Sequence[Trace],
-    learned: Learned,
-    guarantee: Guarantee,
+    problem: Problem, traces: Sequence[Trace], learned: Learned, guarantee: Guarantee
 ) -> tuple[Notice, ...]:
     """Return what a reader of the result must know; :attr:`RunResult.warnings` has it in words."""
+    scenario, dataset = problem.scenario, problem.dataset
     mark = {True: "", False: BROKEN, None: UNSHOWN}[guarantee.private]
     return (
         *(replace(item, sentence=f"{mark}{item.sentence}") for item in guarantee.because),

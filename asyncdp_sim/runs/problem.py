@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
@@ -23,7 +23,7 @@ from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.scored import HeldOut, LearningProblem, prepared
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -86,10 +86,12 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A scenario with its numbers filled in.
+    """A scenario with its data and numbers filled in, before anything is simulated.
 
     Attributes
     ----------
+    scenario : Scenario
+        Without a sweep.
     task : Task
     posed : LearningProblem
         What the records ask for, whatever is hidden of them.
@@ -97,12 +99,26 @@ class Problem:
         What answers cost: ε_i and K_i.
     xi : float or None
         Ξ that the noise is scaled for; None without a mechanism.
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
     """
 
+    scenario: Scenario
     task: Task
     posed: LearningProblem
     accountant: Accountant
     xi: float | None
+    alone: Array | None = None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The owners' records as they are read."""
+        return self.posed.dataset
+
+    @property
+    def participants(self) -> Participants:
+        """Who takes part."""
+        return self.scenario.participants(self.dataset.owner_names)
 
     @property
     def records(self) -> Records:
@@ -225,7 +241,7 @@ def prepare(
         owner_numbers=scenario.owners.numbers,
     )
     xi = None if privacy.bounded is None else scenario.xi
-    return Problem(task, posed, scenario.accountant, xi)
+    return Problem(scenario, task, posed, scenario.accountant, xi)
 
 
 def exact_answers(scenario: Scenario, dataset: Dataset, steps: Algorithm) -> Gradients:

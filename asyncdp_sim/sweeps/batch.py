@@ -25,8 +25,8 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
-from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.problem import build_dataset, records
+from asyncdp_sim.runs import build, ready, run, run_together, write
+from asyncdp_sim.runs.problem import Problem, build_dataset, records
 from asyncdp_sim.runs.replicates import Carrying
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.label import network_metadata
@@ -170,7 +170,7 @@ def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = Non
 
 def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[bool]:
     ended = []
-    ready: list[tuple[Cell, Ready]] = []
+    prepared: list[tuple[Cell, Problem]] = []
     shared = f"traces/{cells[0].network}"
     value = "runs.parquet" in folder.entries(shared)
     for cell in cells:
@@ -178,8 +178,8 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
         try:
             dataset = build_dataset(scenario, read=kept_records)
             if value and scenario.run.learning != "live":
-                like = ready[-1][1] if len(ready) > 0 else None
-                ready.append((cell, Ready.from_scenario(scenario, dataset, like)))
+                like = prepared[-1][1] if len(prepared) > 0 else None
+                prepared.append((cell, ready(scenario, dataset, like)))
                 continue
             reported = progress if len(cells) == 1 else None
             outcome = run(scenario, dataset=dataset, progress=reported)
@@ -189,17 +189,17 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
             ended.append(_done(folder, cell))
         except Exception as error:
             ended.append(_failed(folder, cell, error))
-    if len(ready) > 0:
-        owners = ready[0][0].scenario.participants(())
+    if len(prepared) > 0:
+        owners = prepared[0][0].scenario.participants(())
         traces = known_traces(folder.root / shared, owners)
-        reported = progress if len(ready) == len(cells) else None
-        ended += _learn_together(folder, ready, traces, reported)
+        reported = progress if len(prepared) == len(cells) else None
+        ended += _learn_together(folder, prepared, traces, reported)
     return ended
 
 
 def _learn_together(
     folder: Folder,
-    ready: Sequence[tuple[Cell, Ready]],
+    prepared: Sequence[tuple[Cell, Problem]],
     traces: Sequence[Trace],
     progress: Progress | None = None,
 ) -> list[bool]:
@@ -209,16 +209,16 @@ def _learn_together(
     """
     ended: list[bool] = []
     built: list[tuple[Cell, Writer]] = []
-    outcomes = run_together([item for _, item in ready], traces, progress)
+    outcomes = run_together([problem for _, problem in prepared], traces, progress)
     try:
-        for number, (cell, _) in enumerate(ready):
+        for number, (cell, _) in enumerate(prepared):
             try:
                 place = folder.root / cell.name
                 built.append((cell, build(next(outcomes), place, updates=False)))
             except Exception as error:
                 ended.append(_failed(folder, cell, error))
-                if len(ready) > 1:  # the others one by one, so that one error is one cell's
-                    for other in ready[number + 1 :]:
+                if len(prepared) > 1:  # the others one by one, so that one error is one cell's
+                    for other in prepared[number + 1 :]:
                         ended += _learn_together(folder, [other], traces)
                     break
     finally:

@@ -381,10 +381,7 @@ IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
 
 
 def judged(outcome):
-    return judge(
-        outcome.scenario, outcome.dataset, outcome.problem, outcome.traces, outcome.learned,
-        outcome.ledger,
-    )  # fmt: skip
+    return judge(outcome.problem, outcome.traces, outcome.learned, outcome.ledger)
 
 
 @pytest.mark.parametrize(
@@ -443,9 +440,8 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
     found = judged(blind)
     answered = sum(int(trace.released.sum()) for trace in outcome.traces)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
-    parts = (blind.scenario, blind.dataset, blind.problem, blind.traces, blind.learned, found)
-    figures = summary(blind.scenario, blind.dataset, blind.learned, found, blind.ledger)
-    said = figures, tuple(notices(*parts))
+    figures = summary(blind.problem, blind.learned, found, blind.ledger)
+    said = figures, notices(blind.problem, blind.traces, blind.learned, found)
     shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
     write(shown, tmp_path / "r")
     lines = result_lines(tmp_path / "r")

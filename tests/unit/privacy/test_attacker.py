@@ -56,8 +56,8 @@ CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilo
 
 def owners(outcome: RunResult) -> dict[str, Any]:
     """Return the table of owners that is written."""
-    charged = (outcome.problem, outcome.ledger, outcome.guarantee, 1)
-    return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
+    charged = (outcome.problem, outcome.ledger, outcome.guarantee)
+    return owner_columns(*charged, outcome.traces, outcome.numbers)
 
 
 def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
