@@ -345,41 +345,35 @@ def judged(
     watch: GradientMonitor | None,
 ) -> Learned:
     """Judge where models have gone, one replicate per trace."""
-    every = [path.ks(row) for row in range(len(traces))]
-    ends = np.cumsum([0, *map(len, every)])
-    curves = np.empty(ends[-1], dtype=CURVE.descr + [(name, "f8") for name in _columns(task)])
-    for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
-        ks, models = every[row], path.models(row)
-        curve = curves[ends[row] : ends[row + 1]]
-        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            excess = task.objective.excess(models) if task.fitted else np.full(len(ks), np.nan)
-            relative = excess / task.objective.least
-        curve["replicate"], curve["k"] = number, ks
-        curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
-        curve["time"] = to_units(curve["tick"])
-        curve["relative_fitness"] = relative
-        curve["fitness"] = excess + task.objective.least
-        if path.bounds is not None:
-            curve["clip_bound"] = path.bounds[ks, row]
-        for name, values in _unseen(task, models).items():
-            curve[name] = values
-    starts, met = path.central[0].copy(), None if watch is None else watch.observed()
-    return Learned(curves, starts, path.final, path.clipped, met)
-
-
-def _columns(task: Task) -> list[str]:
-    """Return the further columns of the curve, in their order."""
-    moving = [] if task.reply.bound is None else ["clip_bound"]
-    judge = task.held_out
-    if judge is None:
-        return moving
-    errors = ["held_out_error"] if judge.loss.classifies else []
-    return [
-        *moving,
-        "held_out_loss",
-        *errors,
-        *(f"held_out_{score.name}" for score in judge.scores),
+    parts = [
+        _curve(task, path, row, number, trace)
+        for row, (number, trace) in enumerate(zip(numbers, traces, strict=True))
     ]
+    further = [(name, "f8") for name in parts[0] if name not in (CURVE.names or ())]
+    curve = np.empty(sum(len(part["k"]) for part in parts), dtype=CURVE.descr + further)
+    for name in parts[0]:
+        curve[name] = np.concatenate([part[name] for part in parts])
+    starts, met = path.central[0].copy(), None if watch is None else watch.observed()
+    return Learned(curve, starts, path.final, path.clipped, met)
+
+
+def _curve(task: Task, path: Trajectory, row: int, number: int, trace: Trace) -> dict[str, Array]:
+    """Return the columns of a replicate's curve, in their order."""
+    ks, models = path.ks(row), path.models(row)
+    ticks = np.concatenate([[0], trace.update_ticks])[ks]
+    with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+        excess = task.objective.excess(models) if task.fitted else np.full(len(ks), np.nan)
+        relative = excess / task.objective.least
+    return {
+        "replicate": np.full(len(ks), number),
+        "k": ks,
+        "tick": ticks,
+        "time": to_units(ticks),
+        "relative_fitness": relative,
+        "fitness": excess + task.objective.least,
+        **({} if path.bounds is None else {"clip_bound": path.bounds[ks, row]}),
+        **_unseen(task, models),
+    }
 
 
 def _unseen(task: Task, models: Array) -> dict[str, Array]:
