@@ -234,12 +234,11 @@ def audit(
     beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, synthetic, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
-    with processes(workers) as run_map:
+    with processes(workers) as at_work:
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
-                what=unit_name, stream=stream, workers=workers, run_map=run_map,
-                advance=advance,
+                what=unit_name, stream=stream, workers=at_work, advance=advance,
             )
             for pair, (unit_name, stream) in zip(pairs, _names_of_runs(privacy.noun), strict=False)
         ]  # fmt: skip

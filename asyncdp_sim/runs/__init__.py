@@ -1,7 +1,6 @@
 """One scenario: simulate, learn, account, write."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from asyncdp_sim.runs.problem import Problem, build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import (
     Learned,
-    Map,
+    Workers,
     learn_all,
     live_all,
     processes,
@@ -43,7 +42,6 @@ def run(
     numbers: Sequence[int] | None = None,
     dataset: Dataset | None = None,
     traces: Sequence[Trace] | None = None,
-    run_map: Map | None = None,
     progress: Progress | None = None,
     gains: Judging | None = None,
 ) -> RunResult:
@@ -61,9 +59,6 @@ def run(
         Which replicates to run (from 1); all of them by default. A replicate is the same alone.
     dataset, traces : optional
         The scenario's own data and traces where they are at hand already, as in a sweep.
-    run_map : callable, optional
-        A ``map`` over so many processes that are there already; see
-        :func:`~asyncdp_sim.runs.replicates.processes`.
     progress : Progress, optional
         Receives what is done, of how much.
     gains : Judging, optional
@@ -79,25 +74,22 @@ def run(
     scenario = scenario.base()
     require_room(scenario, events=events)
     chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
-    with (
-        one_thread(),
-        nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
-    ):
+    with one_thread(), processes(workers) as at_work:
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = ready(scenario, dataset)
-        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        shown = pool | {"progress": progress}
-        traces, learned = _learned(problem, chosen, traces, events=events, **shown)
+        asked: Any = {"events": events, "progress": progress}
+        traces, learned = _learned(problem, chosen, at_work, traces, **asked)
         beginning(progress, "judging what was learned")
         network_summary = summarise(traces, scenario.network.airtime)
-        outcome = outcome_of(problem, chosen, traces, network_summary, learned, **pool)
+        outcome = outcome_of(problem, chosen, traces, network_summary, learned, at_work)
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
         found = judge_gains(scenario, dataset, learned.models, gains)
         if found is not None and len(found.gaining) > 0:
-            left = _if_others_left(scenario, dataset, found, chosen[:JUDGED_RUNS], shown)
+            few, options = chosen[:JUDGED_RUNS], {"workers": at_work, "progress": progress}
+            left = _if_others_left(scenario, dataset, found, few, options)
             found = replace(found, remaining=left)
         return replace(outcome, gains=found)
 
@@ -105,19 +97,21 @@ def run(
 def _learned(
     problem: Problem,
     numbers: Sequence[int],
+    workers: Workers,
     traces: Sequence[Trace] | None = None,
     *,
     events: bool = False,
-    **options: Any,
+    progress: Progress | None = None,
 ) -> tuple[Sequence[Trace], Learned]:
     """Return the networks of replicates, and what is learned over them."""
     scenario, task = problem.scenario, problem.task
     seed, network = scenario.run.seed, scenario.network
+    asked: Any = {"events": events, "progress": progress}
     if scenario.run.learning == "live":
-        return live_all(network, task, seed, numbers, events=events, **options)
+        return live_all(network, task, seed, numbers, workers, **asked)
     if traces is None:
-        traces = simulate_all(network, seed, numbers, events=events, **options)
-    [learned] = learn_all([task], seed, numbers, traces, **options)
+        traces = simulate_all(network, seed, numbers, workers, **asked)
+    [learned] = learn_all([task], seed, numbers, traces, workers, progress=progress)
     return traces, learned
 
 
@@ -153,14 +147,12 @@ def run_together(
     """
     scenario = problems[0].scenario
     numbers = all_numbers(scenario)
-    with processes(1) as mapped:
+    with processes(1) as alone:
         tasks = [problem.task for problem in problems]
-        pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
-        seed = scenario.run.seed
-        learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
+        learned = learn_all(tasks, scenario.run.seed, numbers, traces, alone, progress=progress)
         network_summary = summarise(traces, scenario.network.airtime)
         for problem, item in zip(problems, learned, strict=True):
-            yield outcome_of(problem, numbers, traces, network_summary, item, **pool)
+            yield outcome_of(problem, numbers, traces, network_summary, item, alone)
 
 
 def reproduce(

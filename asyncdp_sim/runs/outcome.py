@@ -16,7 +16,7 @@ from asyncdp_sim.results import manifest as manifests
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
 from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
-from asyncdp_sim.runs.replicates import Learned, Map
+from asyncdp_sim.runs.replicates import Learned, Workers
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import warnings as notes
@@ -105,18 +105,14 @@ def outcome_of(
     traces: Sequence[Trace],
     network_summary: NetworkSummary,
     learned: Learned,
-    *,
-    workers: int,
-    run_map: Map,
+    workers: Workers,
 ) -> RunResult:
     """Return the result of what was learned over traces, one per replicate in ``numbers``."""
     scenario = problem.scenario
     honest_figures = honest_summary(problem, learned.models)
     if scenario.run.split:
-        split = split_psi(
-            scenario.algorithm, problem.task, scenario.run.seed, numbers, traces, learned.models,
-            workers=workers, run_map=run_map,
-        )  # fmt: skip
+        over = (scenario.run.seed, numbers, traces, learned.models, workers)
+        split = split_psi(scenario.algorithm, problem.task, *over)
         honest_figures["psi_split"] = asdict(split)
     ledger = ledger_of(problem, traces)
     guarantee = judge(problem, traces, learned, ledger)

@@ -27,7 +27,7 @@ from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import build, ready, run, run_together, write
 from asyncdp_sim.runs.problem import Problem, build_dataset, records
-from asyncdp_sim.runs.replicates import Carrying
+from asyncdp_sim.runs.replicates import Carrying, Workers
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.label import network_metadata
 from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces
@@ -296,8 +296,8 @@ PATIENCE = 10.0
 
 
 @contextmanager
-def connected(address: str) -> Iterator[tuple[Executor, int]]:
-    """Give an executor on a cluster, and how many pieces of work it does at a time.
+def connected(address: str) -> Iterator[Workers]:
+    """Give the workers of a cluster.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             _require_same(address, worker)
         pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
         with _scheduler_there(address):
-            yield pool, sum(client.nthreads().values())
+            yield Workers(sum(client.nthreads().values()), pool)
 
 
 def _require_certificates(address: str) -> None:

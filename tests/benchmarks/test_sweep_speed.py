@@ -75,11 +75,11 @@ def learning_alone(scenario):
         problems.append(prepare(cell, dataset, problems[-1]))
     tasks = [problem.task for problem in problems]
     traces = simulate_some(cells[0].network, scenario.run.seed, numbers)
-    with processes(1) as mapped:
+    with processes(1) as here:
         began = time.process_time()
         for first in range(0, len(tasks), TOGETHER):
             some = tasks[first : first + TOGETHER]
-            learn_all(some, scenario.run.seed, numbers, traces, workers=1, run_map=mapped)
+            learn_all(some, scenario.run.seed, numbers, traces, here)
         return time.process_time() - began
 
 

@@ -30,7 +30,7 @@ from asyncdp_sim.forecasts.population import (
     work,
 )
 from asyncdp_sim.runs.problem import Problem, prepare
-from asyncdp_sim.runs.replicates import Map
+from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
 
@@ -182,8 +182,7 @@ def ends(
     numbers: Sequence[int],
     *,
     dataset: Dataset,
-    workers: int = 1,
-    run_map: Map | None = None,
+    workers: int | Workers = 1,
     runs: QuickRuns | None = None,
 ) -> Array:
     """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed.
@@ -191,7 +190,7 @@ def ends(
     ``runs`` are those of the scenario's network, where some are simulated already.
     """
     every = scenario.run.updates
-    options: Any = {"workers": workers, "run_map": run_map, "runs": runs}
+    options: Any = {"workers": workers, "runs": runs}
     return along([scenario], numbers, every, dataset, **options)[1][0][:, -1]
 
 
@@ -202,8 +201,7 @@ def along(
     dataset: Dataset,
     *,
     like: Problem | None = None,
-    workers: int = 1,
-    run_map: Map | None = None,
+    workers: int | Workers = 1,
     runs: QuickRuns | None = None,
 ) -> tuple[Ints, list[Array]]:
     """Return lengths (J,) of runs, and ψ (R, J) there of scenarios with one network.
@@ -220,7 +218,7 @@ def along(
     dataset : Dataset
     like : Problem, optional
         One that may be about the same records.
-    workers, run_map, runs
+    workers, runs
         As of :meth:`QuickRuns.learned`, and :func:`ends`.
     """
     updates = scenarios[0].run.updates
@@ -232,7 +230,7 @@ def along(
     for scenario in scenarios:
         like = prepare(scenario, dataset, like)
         tasks.append(replace(like.task, record_every=every))
-    _, learned = runs.learned(tasks, numbers, whole=True, workers=workers, run_map=run_map)
+    _, learned = runs.learned(tasks, numbers, whole=True, workers=workers)
     return lengths, [_at(outcome.curve, lengths) for outcome in learned]
 
 
