@@ -21,7 +21,7 @@ from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import event_groups, update_columns
-from asyncdp_sim.runs.account import owner_counts, owner_keys
+from asyncdp_sim.runs.outcome import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
 
 _ALL_ROWS = 2**62

@@ -22,9 +22,14 @@ from asyncdp_sim.results.columns import (
     update_columns,
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
-from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
 from asyncdp_sim.runs.gains import judging_of
-from asyncdp_sim.runs.outcome import RunResult, all_numbers
+from asyncdp_sim.runs.outcome import (
+    RunResult,
+    all_numbers,
+    energy_columns,
+    owner_columns,
+    owner_figures,
+)
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.theory.predict.all import predict

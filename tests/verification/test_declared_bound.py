@@ -30,8 +30,7 @@ from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import manifest, run, write
-from asyncdp_sim.runs.account import judge, summary
-from asyncdp_sim.runs.outcome import notices
+from asyncdp_sim.runs.outcome import judge, notices, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
@@ -428,7 +427,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch):
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in recording.RELEASED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(recording, "RELEASED", few)
-    monkeypatch.setattr("asyncdp_sim.runs.account.RELEASED", few)
+    monkeypatch.setattr("asyncdp_sim.runs.outcome.RELEASED", few)
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True
 
 

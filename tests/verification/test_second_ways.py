@@ -19,8 +19,8 @@ from asyncdp_sim.privacy import Clip, Privacy
 from asyncdp_sim.privacy.accountants.pairs import of_pure
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import RunResult, run
-from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.runs.outcome import owner_columns
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace

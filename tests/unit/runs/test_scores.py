@@ -22,7 +22,7 @@ from asyncdp_sim.measures.scores import (
 )
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
-from asyncdp_sim.runs.account import learn_alone
+from asyncdp_sim.runs.outcome import learn_alone
 from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.result import result_lines
