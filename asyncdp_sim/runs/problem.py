@@ -20,7 +20,6 @@ from asyncdp_sim.learning.answers import AnswerModel, Sample, WholeAnswers
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.privacy import Accountant
-from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.scored import HeldOut, LearningProblem, prepared
 from asyncdp_sim.scenario import Participants, Scenario
@@ -225,14 +224,22 @@ def prepare(
         LearningProblem.from_scenario(scenario, dataset, judged=judged) if posed is None else posed
     )
     objective, records = posed.objective, posed.records
-    allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records if noise_of is None else noise_of)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
     gradients = _answered(scenario, steps, objective, records)
+    reply = AnswerModel(
+        gradients,
+        noise,
+        sample=_sample(scenario, records),
+        allotment=privacy.allotment(objective.n_owners),
+        copy=privacy.copy_number,
+        whole=privacy.per_owner and privacy.hides,
+        bound=scenario.clip_law,
+    )
     task = Task(
         objective=posed.judge,
         steps=steps,
-        reply=_reply(scenario, gradients, noise, allotment, records),
+        reply=reply,
         record_every=scenario.run.record_every,
         asks=scenario.protocol.asks,
         held_out=posed.all_held_out,
@@ -296,25 +303,6 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
         noise=noise.scale,
         domain=privacy.bounded,
         lateness=None if isinstance(late, Unknown) else late,
-    )
-
-
-def _reply(
-    scenario: Scenario,
-    gradients: Gradients,
-    noise: AnswerNoise,
-    allotment: BudgetSchedule | None,
-    records: Records,
-) -> AnswerModel:
-    """Return how owners answer."""
-    return AnswerModel(
-        gradients,
-        noise,
-        sample=_sample(scenario, records),
-        allotment=allotment,
-        copy=scenario.privacy.copy_number,
-        whole=scenario.privacy.per_owner and scenario.privacy.hides,
-        bound=scenario.clip_law,
     )
 
 
