@@ -20,7 +20,7 @@ def gaps(trace: Trace) -> Array:
 
 def shares(trace: Trace) -> Array:
     """Return each owner's share of the answers used, shape (N,); NaN without updates."""
-    count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
+    count = trace.ended(ExchangeOutcome.applied)
     with np.errstate(invalid="ignore"):
         return count / np.float64(count.sum())
 
@@ -244,11 +244,11 @@ def _transmissions(trace: Trace) -> tuple[float, float]:
 
 def _jain(trace: Trace) -> tuple[float, float]:
     """Return (Σu)²/(NΣu²) of a replicate's updates over 1; nothing over 0 without updates."""
-    count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:].astype(float)
+    count = trace.ended(ExchangeOutcome.applied).astype(float)
     squares = float((count**2).sum())
-    return (
-        (float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0) if squares > 0 else (0.0, 0.0)
-    )
+    if squares == 0:
+        return 0.0, 0.0
+    return float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0
 
 
 def _online(trace: Trace) -> tuple[float, float]:

@@ -293,10 +293,7 @@ def owner_counts(traces: Sequence[Trace]) -> Columns:
     """Return the network columns of ``owners``: answers, attempts, and time online."""
     counts = {
         "answers_released": [trace.released for trace in traces],
-        "updates": [
-            np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
-            for trace in traces
-        ],
+        "updates": [trace.ended(ExchangeOutcome.applied) for trace in traces],
         "attempts": [trace.owners["attempts"] for trace in traces],
         "refused": [trace.owners["refused"] for trace in traces],
         "collided": [trace.ended(ExchangeOutcome.collided) for trace in traces],
