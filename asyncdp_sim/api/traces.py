@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,7 @@ class Trace(Named):
     @property
     def summary(self) -> Any:
         """The figures of the network with their units, a pandas frame."""
-        summary = summarise([self.tables], self.scenario.network.airtime)
-        return summary_frame(asdict(summary))
+        return summary_frame(summarise([self.tables], self.scenario.network.airtime))
 
     def _frame(self, columns: Any, table: str) -> Any:
         numbered = self.scenario.participants(()).numbered(columns)

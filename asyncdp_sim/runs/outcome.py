@@ -19,7 +19,6 @@ from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
 from asyncdp_sim.learning.objectives import Model, Objective, Records
 from asyncdp_sim.measures.energy import energy_figures, used
 from asyncdp_sim.measures.scores import Score
-from asyncdp_sim.measures.summary import NetworkSummary
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.accountants.pairs import mu_of, of_gaussian, of_pure
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
@@ -118,7 +117,7 @@ def outcome_of(
     problem: Problem,
     numbers: Sequence[int],
     traces: Sequence[Trace],
-    network_summary: NetworkSummary,
+    network_summary: Mapping[str, Any],
     learned: Learned,
     workers: Workers,
 ) -> RunResult:
@@ -133,7 +132,7 @@ def outcome_of(
     judged = judge(problem, traces, learned, ledger)
     of_learning = summary(problem, learned, judged, ledger)
     # of a figure that two have, the later one is kept; ``intervals`` is joined below
-    figures = vars(network_summary) | of_learning | honest_figures
+    figures = {**network_summary, **of_learning, **honest_figures}
     if scenario.energy is not None:
         spent = energy_figures(traces, scenario.energy, scenario.network)
         figures |= spent | {"intervals": figures["intervals"] | spent["intervals"]}

@@ -162,8 +162,8 @@ def test_measures_and_spans_know_rounds() -> None:
         if span.name == EXCHANGE:
             assert span.end == ends[span.message]
     said = summarise([traced(compute=SLOW)])
-    assert (said.updates, said.p_repeat, said.mean_staleness) == (12, None, 0.0)
-    assert (said.utilisation, said.updates_until_all) == (1.0, 1.0)
+    assert (said["updates"], said["p_repeat"], said["mean_staleness"]) == (12, None, 0.0)
+    assert (said["utilisation"], said["updates_until_all"]) == (1.0, 1.0)
 
 
 def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:
@@ -205,9 +205,9 @@ def test_measures_count_updates_not_answers(trace: Trace) -> None:
     assert updates_until_all(trace) == max(owners.index(i) for i in (1, 2, 3)) // 4 + 1
     assert shares(trace).tolist() == [owners.count(i) / 120 for i in (1, 2, 3)]
     said = summarise([trace])
-    assert (said.updates, said.p_repeat) == (30, None)
-    assert said.throughput == pytest.approx(30 / (trace.end_tick / 1e9))
-    assert said.mean_staleness == trace.updates["staleness"].mean() > 0
+    assert (said["updates"], said["p_repeat"]) == (30, None)
+    assert said["throughput"] == pytest.approx(30 / (trace.end_tick / 1e9))
+    assert said["mean_staleness"] == trace.updates["staleness"].mean() > 0
 
 
 @pytest.mark.parametrize("protocol", [Request(), Request(busy="queue")], ids=["refuse", "queue"])
