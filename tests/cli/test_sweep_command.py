@@ -15,7 +15,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
-from tests.unit.sweeps.told import interrupted, whole_cells
+from tests.unit.sweeps.conftest import interrupted, whole_cells
 
 CELL = {
     "README.md", "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet",

@@ -28,8 +28,7 @@ from tests.cli.scenes import SMALL
 from tests.fresh import fresh_seed
 from tests.one_in import one_in
 from tests.together import together
-from tests.unit.sweeps.conftest import as_if_let_alone, contents
-from tests.unit.sweeps.told import interrupted, whole_cells
+from tests.unit.sweeps.conftest import as_if_let_alone, contents, interrupted, whole_cells
 
 # Cells that fail, disks that are full, two sweeps in one place: nothing is lost.
 
