@@ -14,24 +14,6 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.trace.recorder import covered
 
 
-def gaps(trace: Trace) -> Array:
-    """Return the times between consecutive updates, the first from time 0 (time units)."""
-    return to_units(np.diff(trace.update_ticks, prepend=0))
-
-
-def shares(trace: Trace) -> Array:
-    """Return each owner's share of the answers used, shape (N,); NaN without updates."""
-    count = trace.ended(ExchangeOutcome.applied)
-    with np.errstate(invalid="ignore"):
-        return count / np.float64(count.sum())
-
-
-def repeated(trace: Trace) -> int:
-    """Return how many answers used came from the owner of the one used before."""
-    owner = trace.updates["owner"]
-    return int(np.count_nonzero(owner[1:] == owner[:-1]))
-
-
 def updates_until_all(trace: Trace) -> int | None:
     """Return the first k by which every owner has contributed; None if one never does."""
     owners, first = np.unique(trace.updates["owner"], return_index=True)
@@ -262,7 +244,8 @@ def _repeats(trace: Trace) -> tuple[float, float]:
     """Return how often owners came twice in a row; nothing over 0 if updates have several."""
     if trace.answers_per_update != 1:
         return 0.0, 0.0
-    return repeated(trace), max(0, trace.n_updates - 1)
+    owner = trace.updates["owner"]
+    return float(np.count_nonzero(owner[1:] == owner[:-1])), max(0, trace.n_updates - 1)
 
 
 def _refusals(trace: Trace) -> tuple[float, float]:
