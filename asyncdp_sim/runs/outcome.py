@@ -365,8 +365,6 @@ def summary(
 def spread(psi: Array) -> dict[str, float]:
     """Return mean and quartiles; what has overflowed counts as infinite."""
     psi = np.where(np.isnan(psi), np.inf, psi)
-    if len(psi) == 1:  # what all of them are then takes no sorting
-        return dict.fromkeys(("mean", "median", "q25", "q75"), float(psi[0]))
     between: Literal["linear", "nearest"] = "linear" if np.isfinite(psi).all() else "nearest"
     with np.errstate(over="ignore"):
         low, middle, high = np.quantile(psi, (0.25, 0.5, 0.75), method=between)
