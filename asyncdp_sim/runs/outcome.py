@@ -157,7 +157,7 @@ def notices(
         *notes.EndedEarly.of_runs(traces, scenario.run.updates),
         *_of_divergence(traces, learned),
         *([notes.PrivateRecordsRead()] if dataset.real else []),
-        *map(Noted.from_sentence, (*problem.notes, *dataset.notes)),
+        *map(Noted.from_sentence, (*problem.posed.notes, *dataset.notes)),
     )
 
 
@@ -419,7 +419,7 @@ def owner_figures(problem: Problem, models: Array) -> dict[str, Any]:
     models : array (R, p)
         Final central models.
     """
-    judges, optimum = problem.held_out, problem.task.objective.optimum[None]
+    judges, optimum = problem.posed.held_out, problem.task.objective.optimum[None]
     alone = problem.alone
     columns: dict[str, Any] = {}
     if len(judges) > 0:
@@ -454,7 +454,8 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
     problem, models
         As in :func:`owner_figures`.
     """
-    objective, together, alone = problem.task.objective, problem.task.held_out, problem.alone
+    objective, alone = problem.task.objective, problem.alone
+    judges, together = problem.posed.held_out, problem.task.held_out
     by_name: dict[str, Any] = {}
     if together is not None:
         by_name["held_out_final"] = spread(together.mean_loss(models))
@@ -468,18 +469,18 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
         worse = _psi(objective, alone) > _psi(objective, models).mean()
         by_name["profits_psi"] = int(np.count_nonzero(worse))
     if alone is not None and together is not None:
-        items, records = _own(problem.held_out, alone), _records(problem.held_out)
+        items, records = _own(judges, alone), _records(judges)
         total = float(items[records > 0] @ records[records > 0])
         by_name["held_out_alone"] = total / together.records
         errs = [
             (left.headline(theta[None])[0], left.headline(models).mean())
-            for left, theta in zip(problem.held_out, alone, strict=True)
+            for left, theta in zip(judges, alone, strict=True)
         ]
         more = together.scores[0].more_is_better
         by_name["profits_held_out"] = sum(
             bool(final > own if more else own > final) for own, final in errs
         )
-        pairs = zip(problem.held_out, alone, strict=True)
+        pairs = zip(judges, alone, strict=True)
         z = np.concatenate([left.predictions(theta[None]) for left, theta in pairs], axis=1)
         for score in together.scores:
             by_name[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1])[0])

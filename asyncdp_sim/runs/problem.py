@@ -125,16 +125,6 @@ class Problem:
         return self.posed.records
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was done to the records, for the user."""
-        return self.posed.notes
-
-    @property
-    def held_out(self) -> tuple[HeldOut, ...]:
-        """One judge per owner, over its held-out rows; without members where none are."""
-        return self.posed.held_out
-
-    @property
     def noise(self) -> AnswerNoise:
         """What answers are hidden by; learning knows no more of it than it needs."""
         return self.task.reply.noise
