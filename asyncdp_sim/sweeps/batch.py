@@ -1,7 +1,6 @@
 """Cells of a sweep, the work of one worker, and workers of a Dask cluster."""
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -129,10 +128,7 @@ def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
     parts = 1 if len(by_name) >= ENOUGH * workers else workers
     for alike in by_name.values():
         most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
-        for start in itertools.count(step=most):
-            if start >= len(alike):
-                break
-            yield alike[start : start + most]
+        yield from (alike[start : start + most] for start in range(0, len(alike), most))
 
 
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:
