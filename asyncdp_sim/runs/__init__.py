@@ -41,7 +41,6 @@ def run(
     events: bool = False,
     numbers: Sequence[int] | None = None,
     dataset: Dataset | None = None,
-    traces: Sequence[Trace] | None = None,
     progress: Progress | None = None,
     gains: Judging | None = None,
 ) -> RunResult:
@@ -57,8 +56,8 @@ def run(
         Whether to keep every event.
     numbers : sequence of int, optional
         Which replicates to run (from 1); all of them by default. A replicate is the same alone.
-    dataset, traces : optional
-        The scenario's own data and traces where they are at hand already, as in a sweep.
+    dataset : Dataset, optional
+        The scenario's own data where they are at hand already, as in a sweep.
     progress : Progress, optional
         Receives what is done, of how much.
     gains : Judging, optional
@@ -78,8 +77,7 @@ def run(
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = ready(scenario, dataset)
-        asked: Any = {"events": events, "progress": progress}
-        traces, learned = _learned(problem, chosen, at_work, traces, **asked)
+        traces, learned = _learned(problem, chosen, at_work, progress, events=events)
         beginning(progress, "judging what was learned")
         network_summary = summarise(traces, scenario.network.airtime)
         outcome = outcome_of(problem, chosen, traces, network_summary, learned, at_work)
@@ -88,8 +86,8 @@ def run(
         beginning(progress, "judging what owners gain")
         found = judge_gains(scenario, dataset, learned.models, gains)
         if found is not None and len(found.gaining) > 0:
-            few, options = chosen[:JUDGED_RUNS], {"workers": at_work, "progress": progress}
-            left = _if_others_left(scenario, dataset, found, few, options)
+            few = chosen[:JUDGED_RUNS]
+            left = _if_others_left(problem, found, few, at_work, progress)
             found = replace(found, remaining=left)
         return replace(outcome, gains=found)
 
@@ -98,31 +96,33 @@ def _learned(
     problem: Problem,
     numbers: Sequence[int],
     workers: Workers,
-    traces: Sequence[Trace] | None = None,
+    progress: Progress | None,
     *,
     events: bool = False,
-    progress: Progress | None = None,
-) -> tuple[Sequence[Trace], Learned]:
+) -> tuple[list[Trace], Learned]:
     """Return the networks of replicates, and what is learned over them."""
     scenario, task = problem.scenario, problem.task
     seed, network = scenario.run.seed, scenario.network
     asked: Any = {"events": events, "progress": progress}
     if scenario.run.learning == "live":
         return live_all(network, task, seed, numbers, workers, **asked)
-    if traces is None:
-        traces = simulate_all(network, seed, numbers, workers, **asked)
+    traces = simulate_all(network, seed, numbers, workers, **asked)
     [learned] = learn_all([task], seed, numbers, traces, workers, progress=progress)
     return traces, learned
 
 
 def _if_others_left(
-    scenario: Scenario, dataset: Dataset, found: Gains, numbers: Sequence[int], options: Any
+    whole: Problem,
+    found: Gains,
+    numbers: Sequence[int],
+    workers: Workers,
+    progress: Progress | None,
 ) -> Gains | None:
     """Judge the owners that gain once more, in a simulation of them alone."""
-    gaining = [scenario.owners.participants[place] for place in found.gaining]
-    alone = scenario.replace(owners={"only": gaining}).base()
-    problem = ready(alone, dataset.of_owners(found.gaining))
-    _, learned = _learned(problem, numbers, **options)
+    gaining = [whole.scenario.owners.participants[place] for place in found.gaining]
+    alone = whole.scenario.replace(owners={"only": gaining}).base()
+    problem = ready(alone, whole.dataset.of_owners(found.gaining))
+    _, learned = _learned(problem, numbers, workers, progress)
     return judge_gains(alone, problem.dataset, learned.models, found.judging)
 
 
