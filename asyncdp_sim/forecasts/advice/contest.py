@@ -183,15 +183,10 @@ def ends(
     *,
     dataset: Dataset,
     workers: int | Workers = 1,
-    runs: QuickRuns | None = None,
 ) -> Array:
-    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed.
-
-    ``runs`` are those of the scenario's network, where some are simulated already.
-    """
+    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     every = scenario.run.updates
-    options: Any = {"workers": workers, "runs": runs}
-    return along([scenario], numbers, every, dataset, **options)[1][0][:, -1]
+    return along([scenario], numbers, every, dataset, workers=workers)[1][0][:, -1]
 
 
 def along(
@@ -202,7 +197,6 @@ def along(
     *,
     like: Problem | None = None,
     workers: int | Workers = 1,
-    runs: QuickRuns | None = None,
 ) -> tuple[Ints, list[Array]]:
     """Return lengths (J,) of runs, and ψ (R, J) there of scenarios with one network.
 
@@ -218,18 +212,18 @@ def along(
     dataset : Dataset
     like : Problem, optional
         One that may be about the same records.
-    workers, runs
-        As of :meth:`QuickRuns.learned`, and :func:`ends`.
+    workers : int or Workers
+        As of :meth:`QuickRuns.learned`.
     """
     updates = scenarios[0].run.updates
     lengths = np.minimum(np.arange(every, updates + every, every), updates)
     if len(numbers) == 0:
         return lengths, [np.zeros((0, len(lengths))) for _ in scenarios]
-    runs = QuickRuns.from_scenario(scenarios[0]) if runs is None else runs
     tasks = []
     for scenario in scenarios:
         like = prepare(scenario, dataset, like)
         tasks.append(replace(like.task, record_every=every))
+    runs = QuickRuns.from_scenario(scenarios[0])
     _, learned = runs.learned(tasks, numbers, whole=True, workers=workers)
     return lengths, [_at(outcome.curve, lengths) for outcome in learned]
 
