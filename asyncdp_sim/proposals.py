@@ -451,7 +451,7 @@ def _chosen(
         start = replace(start, bound=float(f"{bound:.3g}"))
         known = population(written(start), private=False, dataset=known.dataset, like=known.problem)
         beginning(progress, "trying steps, lengths and caps")
-        with processes(1) as mapped:
+        with processes(1) as alone:
             given = StepLengthCap(start.step, start.updates, start.answers)
-            best = Search(known, MOST_RUNS, 1, mapped).best(given)
+            best = Search(known, MOST_RUNS, alone).best(given)
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

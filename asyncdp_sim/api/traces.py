@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import event_groups, update_columns
-from asyncdp_sim.runs.account import owner_counts, owner_keys
+from asyncdp_sim.runs.outcome import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
 
 _ALL_ROWS = 2**62
@@ -88,8 +88,7 @@ class Trace(Named):
     @property
     def summary(self) -> Any:
         """The figures of the network with their units, a pandas frame."""
-        summary = summarise([self.tables], self.scenario.network.airtime)
-        return summary_frame(asdict(summary))
+        return summary_frame(summarise([self.tables], self.scenario.network.airtime))
 
     def _frame(self, columns: Any, table: str) -> Any:
         numbered = self.scenario.participants(()).numbered(columns)

@@ -235,12 +235,11 @@ def audit(
     answer = audit_answer(scenario, dataset, problem, synthetic, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
     names = ("the whole run", "run"), (f"the whole run with a synthetic {privacy.noun}", "made-up")
-    with processes(workers) as run_map:
+    with processes(workers) as at_work:
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
-                what=title, stream=stream, workers=workers, run_map=run_map,
-                advance=advance,
+                what=title, stream=stream, workers=at_work, advance=advance,
             )
             for pair, (title, stream) in zip(pairs, names, strict=False)
         ]  # fmt: skip

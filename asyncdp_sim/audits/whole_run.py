@@ -26,7 +26,7 @@ from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, LearnerNoise
 from asyncdp_sim.runs.problem import Problem
-from asyncdp_sim.runs.replicates import Map, blocks
+from asyncdp_sim.runs.replicates import Workers, blocks
 from asyncdp_sim.scenario import Scenario
 
 _RUNS_PER_CALL = 100
@@ -66,8 +66,7 @@ def audit_run(
     *,
     what: str = "the whole run",
     stream: str = "run",
-    workers: int = 1,
-    run_map: Map,
+    workers: Workers,
     advance: Advance | None = None,
 ) -> tuple[Check, list[ScoredRuns]]:
     """Attack everything that the owner of the differing record does in a whole run.
@@ -84,10 +83,8 @@ def audit_run(
         What the runs are called.
     stream : str, optional
         The name of their random streams.
-    workers : int
-        Number of processes, ≥ 1. Results do not depend on it.
-    run_map : callable
-        A ``map`` over so many; see :func:`~asyncdp_sim.runs.replicates.processes`.
+    workers : Workers
+        Results do not depend on their number.
     advance : callable, optional
         Called with the number of runs that were done since the last call.
 
@@ -103,11 +100,7 @@ def audit_run(
     on_first, on_second = list[ScoredRuns](), list[ScoredRuns]()
     for side, of_side in enumerate((on_first, on_second)):
         worker = partial(_simulate_and_score, scenario, pair, stream, side)
-        for start in range(0, len(calls), workers):
-            at_once = calls[start : start + workers]
-            of_side += run_map(worker, at_once)
-            if advance is not None:
-                advance(sum(map(len, at_once)))
+        of_side += workers.map(worker, calls, advance=advance, sizes=[len(call) for call in calls])
     first, second = _joined(on_first), _joined(on_second)
     scores: dict[str, Pair] = {name: (first[name], second[name]) for name in first}
     check = Check(

@@ -8,6 +8,7 @@ import stat
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,20 +136,17 @@ def synchronise(files: Iterable[Path | str]) -> None:
         If one cannot be written there.
     """
     every = list(files)
-    parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
-    if len(parts) <= 1:
-        _synchronise_each(every)
-        return
-    try:
-        # Threads of its own: those kept for the next call do not exist in a forked child, which
-        # would wait for them for ever.
-        with ThreadPoolExecutor(len(parts)) as threads:
-            done = [threads.submit(_synchronise_each, part) for part in parts]
-    except RuntimeError:  # no room for another thread: one after the other
-        _synchronise_each(every)
-        return
-    for future in done:
-        future.result()
+    if len(every) > 1:
+        with suppress(RuntimeError):  # no room for another thread: one after the other
+            # Threads of its own: those kept for the next call do not exist in a forked child,
+            # which would wait for them for ever.
+            with ThreadPoolExecutor(AT_ONCE) as threads:
+                done = [threads.submit(_synchronise, file) for file in every]
+            for future in done:
+                future.result()
+            return
+    for file in every:
+        _synchronise(file)
 
 
 def _require_shallow(value: Any) -> None:
@@ -170,13 +168,12 @@ def _too_deep() -> ValueError:
     return ValueError(f"tables or lists nested more than {DEEPEST} deep")
 
 
-def _synchronise_each(files: Iterable[Path | str]) -> None:
-    for file in files:
-        opened = os.open(file, os.O_RDWR)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+def _synchronise(file: Path | str) -> None:
+    opened = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def require_new(file: Path, option: str = "--save") -> None:

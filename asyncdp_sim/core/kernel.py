@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from itertools import count
 from operator import index
 from types import BuiltinMethodType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import simpy
@@ -33,8 +33,6 @@ Waiting = Generator[Wait, None, _T]
 """A part of a process, which yields what it waits for and returns what came of it."""
 Activity = Waiting[None]
 """What a process runs."""
-NOTHING: Activity = (wait for wait in cast("tuple[Wait, ...]", ()))
-"""An activity that is over before it begins."""
 Send = Callable[[None], Wait]
 """The ``send`` of an activity, which stands in the queue where SimPy has an event."""
 OfEvents = Generator[Event, None, _T]

@@ -31,7 +31,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    SerializationInfo,
+    SerializerFunctionWrapHandler,
     Strict,
     Tag,
     TypeAdapter,
@@ -414,8 +414,8 @@ class _Family:
         members = {kind_of(member): member for member in listed}
         return core_schema.no_info_plain_validator_function(
             partial(_taken, members, self._alone),
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                partial(_written, members, self._brief), info_arg=True
+            serialization=core_schema.wrap_serializer_function_ser_schema(
+                partial(_written, members, self._brief), schema=core_schema.any_schema()
             ),
             metadata={_MEMBERS: members},
         )
@@ -488,16 +488,11 @@ def _named(members: Members, given: Any) -> type[Variant]:
     return members[kind]
 
 
-def _written(members: Members, brief: bool, given: Any, how: SerializationInfo) -> Any:
+def _written(
+    members: Members, brief: bool, given: Any, to_table: SerializerFunctionWrapHandler
+) -> Any:
     """Return the table of a member, or its kind; the kind of one from outside is its place."""
-    table = given.model_dump(
-        mode=how.mode,
-        by_alias=how.by_alias,
-        exclude_unset=how.exclude_unset,
-        exclude_defaults=how.exclude_defaults,
-        exclude_none=how.exclude_none,
-        context=how.context,
-    )
+    table = to_table(given)
     if _is_from_outside(given, tuple(members.values())):
         table["kind"] = str(Place.from_class(type(given)))
     fields = type(given).model_fields.items()

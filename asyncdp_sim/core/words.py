@@ -184,7 +184,7 @@ def screen_width() -> int:
     return max(NARROWEST, get_terminal_size((SCREEN, 24)).columns)
 
 
-def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table as lines of right-aligned columns; a row is never cut.
 
     Headers, then cells of the widest columns, are folded until the table fits; numbers never.
@@ -193,8 +193,6 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str
     ----------
     rows : sequence of sequence of str
         The header first.
-    width : int, optional
-        In columns; that of the terminal if it is not given.
     """
     rows = [[agreed(cell) for cell in row] for row in rows]
     columns = list(zip(*rows, strict=True))
@@ -203,7 +201,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str
         min(FOLDED, max(len(word) for cell in column for word in _words(cell)))
         for column in columns
     ]
-    room = (screen_width() if width is None else width) - 2 * (len(widths) - 1)
+    room = screen_width() - 2 * (len(widths) - 1)
     while sum(widths) > room and any(map(gt, widths, least)):
         _, _, widest = max(
             (size > max((len(cell) for cell in columns[n][1:]), default=0), size, n)

@@ -6,7 +6,6 @@ mean ± t s/√R misses too often, nearly always from below.
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +20,14 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
-from asyncdp_sim.runs.replicates import Learned, Map, learn_all, live_all, processes, simulate_all
+from asyncdp_sim.runs.replicates import (
+    Learned,
+    Workers,
+    learn_all,
+    live_all,
+    processes,
+    simulate_all,
+)
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Trace
@@ -131,8 +137,7 @@ class QuickRuns:
         numbers: Sequence[int],
         *,
         whole: bool = False,
-        workers: int = 1,
-        run_map: Map | None = None,
+        workers: int | Workers = 1,
         progress: Progress | None = None,
     ) -> tuple[list[Trace], list[Learned]]:
         """Return the networks of the first task's replicates, and what each task learns.
@@ -148,24 +153,18 @@ class QuickRuns:
             Of the replicates, from 1.
         whole : bool
             Whether curves are recorded as often as tasks say; else at the start and the end alone.
-        workers : int
-            Processes, ≥ 1; never change a result.
-        run_map : callable, optional
-            A ``map`` over so many processes that are there already.
+        workers : int or Workers
+            Processes, ≥ 1, or those that are there already; never change a result.
         progress : Progress, optional
             Receives the progress.
         """
         less: dict[str, Any] = {} if whole else {"record_every": self.updates}
         quick = [replace(task, held_out=None, watched=None, **less) for task in tasks]
-        with (
-            one_thread(),
-            nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
-        ):
-            options: Any = {"workers": workers, "run_map": mapped, "progress": progress}
+        with one_thread(), processes(workers) as at_work:
+            options: Any = {"workers": at_work, "progress": progress}
             if self.live:
                 both = [
-                    live_all(self.network, task, self.seed, numbers, events=False, **options)
-                    for task in quick
+                    live_all(self.network, task, self.seed, numbers, **options) for task in quick
                 ]
                 return both[0][0], [learned for _, learned in both]
             traces = self._networks_of(numbers, options)
@@ -175,7 +174,7 @@ class QuickRuns:
         """Return the networks of replicates, simulated once each."""
         new = [number for number in numbers if number not in self._traces]
         if len(new) > 0:
-            made = simulate_all(self.network, self.seed, new, events=False, **how)
+            made = simulate_all(self.network, self.seed, new, **how)
             self._traces.update(zip(new, made, strict=True))
         return [self._traces[number] for number in numbers]
 

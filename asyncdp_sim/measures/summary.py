@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, isinf
+from typing import Any
 
 import numpy as np
 
@@ -11,24 +12,6 @@ from asyncdp_sim.core.units import to_units, total_units
 from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.trace.recorder import covered
-
-
-def gaps(trace: Trace) -> Array:
-    """Return the times between consecutive updates, the first from time 0 (time units)."""
-    return to_units(np.diff(trace.update_ticks, prepend=0))
-
-
-def shares(trace: Trace) -> Array:
-    """Return each owner's share of the answers used, shape (N,); NaN without updates."""
-    count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
-    with np.errstate(invalid="ignore"):
-        return count / np.float64(count.sum())
-
-
-def repeated(trace: Trace) -> int:
-    """Return how many answers used came from the owner of the one used before."""
-    owner = trace.updates["owner"]
-    return int(np.count_nonzero(owner[1:] == owner[:-1]))
 
 
 def updates_until_all(trace: Trace) -> int | None:
@@ -77,44 +60,13 @@ RANGES = {
 """Ranges of the ratios of a summary that are not just positive."""
 
 
-@dataclass(frozen=True)
-class NetworkSummary:
-    """Figures of a run's network, over all replicates.
+def summarise(traces: Sequence[Trace], airtime: float | None = None) -> dict[str, Any]:
+    """Return the figures of a run's network over all replicates, as a manifest's summary has them.
 
     Rates are ratios of sums over the replicates; None where there is nothing to divide by. What
-    each figure means stands in the dictionary of columns, as that of the manifest's summary.
-
-    Attributes
-    ----------
-    intervals : dict
-        95 % confidence intervals over replicates by name, within the figure's range; None with one
-        replicate. See :meth:`Ratio.interval`.
-    """
-
-    updates: int
-    simulated_time: float
-    throughput: float | None
-    utilisation: float | None
-    offered_load: float | None
-    delivered_load: float | None
-    collision_rate: float | None
-    loss_rate: float | None
-    refusal_rate: float | None
-    transmissions_per_answer: float | None
-    mean_waiting: float | None
-    mean_round_trip: float | None
-    mean_staleness: float | None
-    largest_staleness: int | None
-    mean_online: float | None
-    fairness: float | None
-    updates_until_all: float | None
-    p_repeat: float | None
-    p_repeat_uniform: float
-    intervals: dict[str, tuple[float, float] | None]
-
-
-def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkSummary:
-    """Reduce the traces of a run's replicates.
+    each figure means stands in the dictionary of columns. ``intervals`` has 95 % confidence
+    intervals over replicates by name, within the figure's range; None with one replicate. See
+    :meth:`Ratio.interval`.
 
     Parameters
     ----------
@@ -127,22 +79,21 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
     reached = [updates_until_all(trace) for trace in traces]
     counts = [k for k in reached if k is not None]
     stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]
-    shared = {name: ratio.value for name, ratio in ratios.items()}
+    figures: dict[str, Any] = {name: ratio.value for name, ratio in ratios.items()}
     if airtime is None:
-        shared |= dict.fromkeys(_SHARED)
+        figures |= dict.fromkeys(_SHARED)
     intervals = {
-        name: ratio.interval(RANGES.get(name, POSITIVE)) if shared[name] is not None else None
+        name: ratio.interval(RANGES.get(name, POSITIVE)) if figures[name] is not None else None
         for name, ratio in ratios.items()
     }
-    return NetworkSummary(
-        updates=sum(trace.n_updates for trace in traces),
-        simulated_time=total_units(np.array([t.end_tick for t in traces])) / len(traces),
-        largest_staleness=max(stale, default=None),
-        updates_until_all=sum(counts) / len(counts) if len(counts) == len(traces) else None,
-        p_repeat_uniform=1 / traces[0].n_owners,
-        intervals=intervals,
-        **shared,
-    )
+    figures |= {
+        "updates": sum(trace.n_updates for trace in traces),
+        "simulated_time": total_units(np.array([t.end_tick for t in traces])) / len(traces),
+        "largest_staleness": max(stale, default=None),
+        "updates_until_all": sum(counts) / len(counts) if len(counts) == len(traces) else None,
+        "p_repeat_uniform": 1 / traces[0].n_owners,
+    }
+    return {name: figures[name] for name in FIGURES} | {"intervals": intervals}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +111,7 @@ class Ratio:
 
     @classmethod
     def from_traces(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
-        """Return a figure of :class:`NetworkSummary` from the traces."""
+        """Return a figure of :data:`RATIOS` from the traces."""
         pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
         part, total = np.array(pairs, dtype=float).T
         return cls(part, total)
@@ -244,11 +195,11 @@ def _transmissions(trace: Trace) -> tuple[float, float]:
 
 def _jain(trace: Trace) -> tuple[float, float]:
     """Return (Σu)²/(NΣu²) of a replicate's updates over 1; nothing over 0 without updates."""
-    count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:].astype(float)
+    count = trace.ended(ExchangeOutcome.applied).astype(float)
     squares = float((count**2).sum())
-    return (
-        (float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0) if squares > 0 else (0.0, 0.0)
-    )
+    if squares == 0:
+        return 0.0, 0.0
+    return float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0
 
 
 def _online(trace: Trace) -> tuple[float, float]:
@@ -281,6 +232,11 @@ _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
 }
 RATIOS = tuple(_PARTS)
 """Figures that are ratios of sums over replicates: what has an interval."""
+FIGURES = (
+    "updates", "simulated_time", *RATIOS[:11], "largest_staleness", "mean_online",
+    "fairness", "updates_until_all", "p_repeat", "p_repeat_uniform",
+)  # fmt: skip
+"""All of a network, in the order in which files have them."""
 _SHARED = ("offered_load", "delivered_load", "collision_rate")
 
 
@@ -288,7 +244,8 @@ def _repeats(trace: Trace) -> tuple[float, float]:
     """Return how often owners came twice in a row; nothing over 0 if updates have several."""
     if trace.answers_per_update != 1:
         return 0.0, 0.0
-    return repeated(trace), max(0, trace.n_updates - 1)
+    owner = trace.updates["owner"]
+    return float(np.count_nonzero(owner[1:] == owner[:-1])), max(0, trace.n_updates - 1)
 
 
 def _refusals(trace: Trace) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -488,21 +488,16 @@ def fingerprints(
     """
     updates = [trace.updates for trace in traces]
     return {
-        "order": _fingerprint(
-            np.ascontiguousarray(u[c]) for u in updates for c in ("owner", "message")
-        ),
-        "time": _fingerprint(
-            np.ascontiguousarray(u[c]) for u in updates for c in ("tick", "read_tick")
-        ),
-        "accounts": _fingerprint(
-            array for trace in traces for array in (trace.owners, trace.released)
-        ),
-        "models": _fingerprint([np.ascontiguousarray(models)]),
-        "curve": _fingerprint([np.ascontiguousarray(curve)]),
+        "order": _fingerprint(u[name] for u in updates for name in ("owner", "message")),
+        "time": _fingerprint(u[name] for u in updates for name in ("tick", "read_tick")),
+        "accounts": _fingerprint(table for t in traces for table in (t.owners, t.released)),
+        "models": _fingerprint([models]),
+        "curve": _fingerprint([curve]),
     }
 
 
-def _fingerprint(arrays: Any) -> str:
+def _fingerprint(arrays: Iterable[npt.NDArray[Any]]) -> str:
+    """Return the digest of shapes, types and values, these row by row however they lie there."""
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(str((array.shape, array.dtype.str)).encode())

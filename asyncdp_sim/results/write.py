@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic_core import to_json
@@ -15,6 +15,9 @@ from asyncdp_sim.core.errors import EXHAUSTED, AsyncDPError, Fault, MachineError
 from asyncdp_sim.core.files import synchronise
 from asyncdp_sim.results.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.scenario import Scenario, dump, jsonable
+
+if TYPE_CHECKING:
+    from asyncdp_sim.sentences.label import Label
 
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]
 PLAIN = 2**15
@@ -79,19 +82,6 @@ def _lock(directory: Path) -> int | None:
     return opened
 
 
-class TableLabel(Protocol):
-    """A privacy label, by what it says of tables."""
-
-    def metadata(self) -> dict[str, str]:
-        """Return the metadata of what is released."""
-
-    def metadata_of_exact(self) -> dict[str, str]:
-        """Return the metadata of a table computed from records without noise."""
-
-    def metadata_of_network(self) -> dict[str, str]:
-        """Return the metadata of a table of order and times."""
-
-
 class Writer:
     """Builds a directory beside its final place, and renames it when all is on disk.
 
@@ -102,7 +92,7 @@ class Writer:
     ----------
     directory : Path
         Where the result is to appear; must not exist.
-    label : TableLabel, optional
+    label : Label, optional
         The result's privacy label, for the metadata of its tables.
     room : str
         What the dictionary of columns has before the names of its tables, such as "traces/".
@@ -120,7 +110,7 @@ class Writer:
         If the path exists or cannot be written.
     """
 
-    def __init__(self, directory: Path, label: TableLabel | None = None, room: str = "") -> None:
+    def __init__(self, directory: Path, label: "Label | None" = None, room: str = "") -> None:
         self.directory = directory
         self.columns: dict[str, tuple[str, ...]] = {}
         self._label = label

@@ -1,7 +1,6 @@
 """One scenario: simulate, learn, account, write."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.directory import build, finished_or_free, manifest, write
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
 from asyncdp_sim.runs.gains import Gains, judge_gains, judging_of
-from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
-from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.outcome import RunResult, all_numbers, outcome_of, ready
+from asyncdp_sim.runs.problem import Problem, build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import (
     Learned,
-    Map,
+    Workers,
     learn_all,
     live_all,
     processes,
@@ -42,8 +41,6 @@ def run(
     events: bool = False,
     numbers: Sequence[int] | None = None,
     dataset: Dataset | None = None,
-    traces: Sequence[Trace] | None = None,
-    run_map: Map | None = None,
     progress: Progress | None = None,
     gains: Judging | None = None,
 ) -> RunResult:
@@ -59,11 +56,8 @@ def run(
         Whether to keep every event.
     numbers : sequence of int, optional
         Which replicates to run (from 1); all of them by default. A replicate is the same alone.
-    dataset, traces : optional
-        The scenario's own data and traces where they are at hand already, as in a sweep.
-    run_map : callable, optional
-        A ``map`` over so many processes that are there already; see
-        :func:`~asyncdp_sim.runs.replicates.processes`.
+    dataset : Dataset, optional
+        The scenario's own data where they are at hand already, as in a sweep.
     progress : Progress, optional
         Receives what is done, of how much.
     gains : Judging, optional
@@ -79,67 +73,67 @@ def run(
     scenario = scenario.base()
     require_room(scenario, events=events)
     chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
-    with (
-        one_thread(),
-        nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
-    ):
+    with one_thread(), processes(workers) as at_work:
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
-        ready = Ready.from_scenario(scenario, dataset)
-        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        shown = pool | {"progress": progress}
-        traces, learned = _learned(ready, chosen, traces, events=events, **shown)
+        problem = ready(scenario, dataset)
+        traces, learned = _learned(problem, chosen, at_work, progress, events=events)
         beginning(progress, "judging what was learned")
         network_summary = summarise(traces, scenario.network.airtime)
-        outcome = ready.outcome(chosen, traces, network_summary, learned, **pool)
+        outcome = outcome_of(problem, chosen, traces, network_summary, learned, at_work)
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
-        found = judge_gains(scenario, ready.dataset, learned.models, gains)
+        found = judge_gains(scenario, dataset, learned.models, gains)
         if found is not None and len(found.gaining) > 0:
-            left = _if_others_left(scenario, ready.dataset, found, chosen[:JUDGED_RUNS], shown)
+            few = chosen[:JUDGED_RUNS]
+            left = _if_others_left(problem, found, few, at_work, progress)
             found = replace(found, remaining=left)
         return replace(outcome, gains=found)
 
 
 def _learned(
-    ready: Ready,
+    problem: Problem,
     numbers: Sequence[int],
-    traces: Sequence[Trace] | None = None,
+    workers: Workers,
+    progress: Progress | None,
     *,
     events: bool = False,
-    **options: Any,
-) -> tuple[Sequence[Trace], Learned]:
+) -> tuple[list[Trace], Learned]:
     """Return the networks of replicates, and what is learned over them."""
-    scenario, task = ready.scenario, ready.problem.task
+    scenario, task = problem.scenario, problem.task
     seed, network = scenario.run.seed, scenario.network
+    asked: Any = {"events": events, "progress": progress}
     if scenario.run.learning == "live":
-        return live_all(network, task, seed, numbers, events=events, **options)
-    if traces is None:
-        traces = simulate_all(network, seed, numbers, events=events, **options)
-    [learned] = learn_all([task], seed, numbers, traces, **options)
+        return live_all(network, task, seed, numbers, workers, **asked)
+    traces = simulate_all(network, seed, numbers, workers, **asked)
+    [learned] = learn_all([task], seed, numbers, traces, workers, progress=progress)
     return traces, learned
 
 
 def _if_others_left(
-    scenario: Scenario, dataset: Dataset, found: Gains, numbers: Sequence[int], options: Any
+    whole: Problem,
+    found: Gains,
+    numbers: Sequence[int],
+    workers: Workers,
+    progress: Progress | None,
 ) -> Gains | None:
     """Judge the owners that gain once more, in a simulation of them alone."""
-    gaining = [scenario.owners.participants[place] for place in found.gaining]
-    alone = scenario.replace(owners={"only": gaining}).base()
-    ready = Ready.from_scenario(alone, dataset.of_owners(found.gaining))
-    _, learned = _learned(ready, numbers, **options)
-    return judge_gains(alone, ready.dataset, learned.models, found.judging)
+    gaining = [whole.scenario.owners.participants[place] for place in found.gaining]
+    alone = whole.scenario.replace(owners={"only": gaining}).base()
+    problem = ready(alone, whole.dataset.of_owners(found.gaining))
+    _, learned = _learned(problem, numbers, workers, progress)
+    return judge_gains(alone, problem.dataset, learned.models, found.judging)
 
 
 def run_together(
-    all_ready: Sequence[Ready], traces: Sequence[Trace], progress: Progress | None = None
+    problems: Sequence[Problem], traces: Sequence[Trace], progress: Progress | None = None
 ) -> Iterator[RunResult]:
     """Learn scenarios that have one network over its traces, in this process.
 
     Parameters
     ----------
-    all_ready : sequence of Ready
+    problems : sequence of Problem
         At least one; none learns live.
     traces : sequence of Trace
         One per replicate, of all replicates.
@@ -151,16 +145,14 @@ def run_together(
     RunResult
         What :func:`run` gives for each.
     """
-    scenario = all_ready[0].scenario
+    scenario = problems[0].scenario
     numbers = all_numbers(scenario)
-    with processes(1) as mapped:
-        tasks = [item.problem.task for item in all_ready]
-        pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
-        seed = scenario.run.seed
-        learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
+    with processes(1) as alone:
+        tasks = [problem.task for problem in problems]
+        learned = learn_all(tasks, scenario.run.seed, numbers, traces, alone, progress=progress)
         network_summary = summarise(traces, scenario.network.airtime)
-        for item, outcome in zip(all_ready, learned, strict=True):
-            yield item.outcome(numbers, traces, network_summary, outcome, **pool)
+        for problem, item in zip(problems, learned, strict=True):
+            yield outcome_of(problem, numbers, traces, network_summary, item, alone)
 
 
 def reproduce(

@@ -22,9 +22,14 @@ from asyncdp_sim.results.columns import (
     update_columns,
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
-from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
 from asyncdp_sim.runs.gains import judging_of
-from asyncdp_sim.runs.outcome import RunResult, all_numbers
+from asyncdp_sim.runs.outcome import (
+    RunResult,
+    all_numbers,
+    energy_columns,
+    owner_columns,
+    owner_figures,
+)
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.theory.predict.all import predict
@@ -146,26 +151,22 @@ def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Write
 
 def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: bool) -> None:
     """Write the tables of a result, its scenario, and ``content`` as its manifest."""
-    participants = outcome.participants
+    problem, participants = outcome.problem, outcome.problem.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     if updates:
         writer.table("updates.parquet", participants.numbered(update_columns(traces, numbers)))
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-    owners = owner_columns(
-        outcome.problem, outcome.ledger, outcome.guarantee, outcome.scenario.privacy.overlap,
-        traces, numbers, participants,
-    )  # fmt: skip
+    owners = owner_columns(problem, outcome.ledger, outcome.guarantee, traces, numbers)
     owners |= energy_columns(outcome.scenario, traces)
-    owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
+    owners |= owner_figures(problem, outcome.learned.models)
     writer.table("owners.parquet", participants.numbered(owners))
     writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
-    optimum = outcome.problem.task.objective.optimum
-    writer.table("optimum.parquet", optimum_columns(optimum))
-    spending = spending_columns(outcome.problem.accountant, traces)
+    writer.table("optimum.parquet", optimum_columns(problem.task.objective.optimum))
+    spending = spending_columns(problem.accountant, traces)
     if spending is not None and outcome.guarantee.is_upper:
         writer.table("spending.parquet", participants.numbered(spending))
-    if outcome.alone is not None:
-        writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
+    if problem.alone is not None:
+        writer.table("alone.parquet", participants.numbered(alone_columns(problem.alone)))
     if outcome.gains is not None:
         gains = outcome.gains.columns(participants.names)
         writer.table("gains.parquet", participants.numbered(gains))
@@ -185,7 +186,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
 def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     """Return the manifest of a result, and its label."""
     written = manifests.described(outcome.scenario)
-    problem, names = outcome.problem, outcome.participants.names
+    problem, names = outcome.problem, outcome.problem.participants.names
     content = {
         "schema": SCHEMA,
         "scenario": written,

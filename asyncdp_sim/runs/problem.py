@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
@@ -20,10 +20,9 @@ from asyncdp_sim.learning.answers import AnswerModel, Sample, WholeAnswers
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.privacy import Accountant
-from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.scored import HeldOut, LearningProblem, prepared
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -86,10 +85,12 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A scenario with its numbers filled in.
+    """A scenario with its data and numbers filled in, before anything is simulated.
 
     Attributes
     ----------
+    scenario : Scenario
+        Without a sweep.
     task : Task
     posed : LearningProblem
         What the records ask for, whatever is hidden of them.
@@ -97,27 +98,31 @@ class Problem:
         What answers cost: ε_i and K_i.
     xi : float or None
         Ξ that the noise is scaled for; None without a mechanism.
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
     """
 
+    scenario: Scenario
     task: Task
     posed: LearningProblem
     accountant: Accountant
     xi: float | None
+    alone: Array | None = None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The owners' records as they are read."""
+        return self.posed.dataset
+
+    @property
+    def participants(self) -> Participants:
+        """Who takes part."""
+        return self.scenario.participants(self.dataset.owner_names)
 
     @property
     def records(self) -> Records:
         """The owners' records, for what second moments cannot tell."""
         return self.posed.records
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was done to the records, for the user."""
-        return self.posed.notes
-
-    @property
-    def held_out(self) -> tuple[HeldOut, ...]:
-        """One judge per owner, over its held-out rows; without members where none are."""
-        return self.posed.held_out
 
     @property
     def noise(self) -> AnswerNoise:
@@ -209,14 +214,22 @@ def prepare(
         LearningProblem.from_scenario(scenario, dataset, judged=judged) if posed is None else posed
     )
     objective, records = posed.objective, posed.records
-    allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records if noise_of is None else noise_of)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
     gradients = _answered(scenario, steps, objective, records)
+    reply = AnswerModel(
+        gradients,
+        noise,
+        sample=_sample(scenario, records),
+        allotment=privacy.allotment(objective.n_owners),
+        copy=privacy.copy_number,
+        whole=privacy.per_owner and privacy.hides,
+        bound=scenario.clip_law,
+    )
     task = Task(
         objective=posed.judge,
         steps=steps,
-        reply=_reply(scenario, gradients, noise, allotment, records),
+        reply=reply,
         record_every=scenario.run.record_every,
         asks=scenario.protocol.asks,
         held_out=posed.all_held_out,
@@ -225,7 +238,7 @@ def prepare(
         owner_numbers=scenario.owners.numbers,
     )
     xi = None if privacy.bounded is None else scenario.xi
-    return Problem(task, posed, scenario.accountant, xi)
+    return Problem(scenario, task, posed, scenario.accountant, xi)
 
 
 def exact_answers(scenario: Scenario, dataset: Dataset, steps: Algorithm) -> Gradients:
@@ -280,25 +293,6 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
         noise=noise.scale,
         domain=privacy.bounded,
         lateness=None if isinstance(late, Unknown) else late,
-    )
-
-
-def _reply(
-    scenario: Scenario,
-    gradients: Gradients,
-    noise: AnswerNoise,
-    allotment: BudgetSchedule | None,
-    records: Records,
-) -> AnswerModel:
-    """Return how owners answer."""
-    return AnswerModel(
-        gradients,
-        noise,
-        sample=_sample(scenario, records),
-        allotment=allotment,
-        copy=scenario.privacy.copy_number,
-        whole=scenario.privacy.per_owner and scenario.privacy.hides,
-        bound=scenario.clip_law,
     )
 
 

@@ -36,7 +36,6 @@ from asyncdp_sim.trace import Trace
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Map = Callable[..., list[Any]]
 
 
 class InProcess(Executor):
@@ -62,31 +61,79 @@ class Carrying(Executor):
         return self._pool.submit(plugins.call, plugins.packed((fn, args, kwargs)))
 
 
+@dataclass(frozen=True)
+class Workers:
+    """Processes at work, or this one alone.
+
+    Attributes
+    ----------
+    count : int
+        How many pieces of work they do at a time.
+    pool : Executor
+    """
+
+    count: int
+    pool: Executor
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *items: Sequence[Any],
+        advance: Advance | None = None,
+        sizes: Sequence[int] = (),
+    ) -> list[Any]:
+        """Return what a function makes of each piece of work, in their order.
+
+        Parameters
+        ----------
+        function : callable
+        *items : sequence
+            Its arguments, one of each for a piece.
+        advance : callable, optional
+            Receives the size of each piece as soon as it is done.
+        sizes : sequence of int
+            Of the pieces, where that is asked for.
+        """
+        waited: list[Future[Any]] = []
+        for place, item in enumerate(zip(*items, strict=True)):
+            waited.append(self.pool.submit(function, *item))
+            if advance is not None:
+                waited[-1].add_done_callback(partial(_report, advance, sizes[place]))
+        return [future.result() for future in waited]
+
+
+def _report(advance: Advance, size: int, _: Future[Any]) -> None:
+    advance(size)
+
+
 @contextmanager
-def executor(workers: int) -> Iterator[Executor]:
-    """Give an executor of this many processes (1: this one), which end with this one.
+def processes(workers: int | Workers) -> Iterator[Workers]:
+    """Give this many processes (1: this one), which end with this one; or those that are there.
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
     over another number of threads have other bits.
 
     Parameters
     ----------
-    workers : int
+    workers : int or Workers
 
     Raises
     ------
     MachineError
         If a process is killed, or may have too few addresses for any work.
     """
+    if isinstance(workers, Workers):
+        yield workers
+        return
     require_address_space(TO_RUN)
     if workers == 1:
         with one_thread():
-            yield InProcess()
+            yield Workers(1, InProcess())
         return
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (RAISED.get({}),))
     try:
-        yield Carrying(pool)
+        yield Workers(workers, Carrying(pool))
     except BrokenProcessPool:
         _terminate(before)  # one that was just starting is none that the pool has ended
         raise MachineError("a worker process was killed (for want of memory?)") from None
@@ -102,30 +149,6 @@ def _terminate(but: set[BaseProcess]) -> None:
     """End the processes of this one, but for these."""
     for process in set(multiprocessing.active_children()) - but:
         process.terminate()
-
-
-@contextmanager
-def processes(workers: int) -> Iterator[Map]:
-    """Give a ``map`` over this many processes (1: in this one)."""
-    with executor(workers) as pool:
-
-        def mapped(
-            function: Callable[..., Any],
-            *items: Sequence[Any],
-            on_done: Callable[[int], None] = lambda _: None,
-        ) -> list[Any]:
-            """Map, and tell the place of each piece as soon as it is done."""
-            waited: list[Future[Any]] = []
-            for place, item in enumerate(zip(*items, strict=True)):
-                waited.append(pool.submit(function, *item))
-                waited[-1].add_done_callback(partial(_tell, on_done, place))
-            return [future.result() for future in waited]
-
-        yield mapped
-
-
-def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
-    on_done(place)
 
 
 def begin(limits: Mapping[str, int]) -> None:
@@ -199,16 +222,16 @@ def simulate_all(
     network: Network,
     seed: int,
     numbers: Numbers,
+    workers: Workers,
     *,
-    events: bool,
-    workers: int,
-    run_map: Map,
+    events: bool = False,
     progress: Progress | None = None,
 ) -> list[Trace]:
     """Simulate the network of every replicate; one trace per number."""
     parts = _pieces(numbers, workers, progress)
-    options = _told(progress, "simulating runs", [len(part) for part in parts])
-    done = run_map(partial(_simulate_block, network, seed, events=events), parts, **options)
+    work = partial(simulate_some, network, seed, events=events)
+    advance = counted(progress, "simulating runs", len(numbers))
+    done = workers.map(work, parts, advance=advance, sizes=[len(part) for part in parts])
     return [trace for part in done for trace in part]
 
 
@@ -217,24 +240,23 @@ def learn_all(
     seed: int,
     numbers: Numbers,
     traces: Sequence[Trace],
+    workers: Workers,
     *,
-    workers: int,
-    run_map: Map,
     progress: Progress | None = None,
 ) -> list[Learned]:
     """Learn tasks over recorded traces of one network, each worker's replicates in lockstep.
 
     Tasks that can learn together do.
     """
-    parts = blocks(len(numbers), workers)
+    parts = blocks(len(numbers), workers.count)
     replicates = [numbers[block] for block in parts]
     recorded = [traces[block] for block in parts]
-    if len(parts) == 1:  # in this process, which can tell how far it is
-        advance = counted(progress, LEARNING, len(tasks) * _updates(traces))
-        return _replay_block(tasks, seed, replicates[0], recorded[0], advance)
     sizes = [len(tasks) * _updates(item) for item in recorded]
-    options = _told(progress, LEARNING, sizes)
-    done = run_map(partial(_replay_block, tasks, seed), replicates, recorded, **options)
+    advance = counted(progress, LEARNING, sum(sizes))
+    if len(parts) == 1:  # in this process, which can tell how far it is
+        return _replay_block(tasks, seed, replicates[0], recorded[0], advance)
+    work = partial(_replay_block, tasks, seed)
+    done = workers.map(work, replicates, recorded, advance=advance, sizes=sizes)
     return [joined(future) for future in zip(*done, strict=True)]
 
 
@@ -243,32 +265,24 @@ def live_all(
     task: Task,
     seed: int,
     numbers: Numbers,
+    workers: Workers,
     *,
-    events: bool,
-    workers: int,
-    run_map: Map,
+    events: bool = False,
     progress: Progress | None = None,
 ) -> tuple[list[Trace], Learned]:
     """Simulate and learn in one, replicate by replicate."""
     parts = _pieces(numbers, workers, progress)
-    options = _told(progress, "simulating runs that learn", [len(part) for part in parts])
-    done = run_map(partial(_live_block, network, task, seed, events=events), parts, **options)
+    work = partial(_live_block, network, task, seed, events=events)
+    advance = counted(progress, "simulating runs that learn", len(numbers))
+    done = workers.map(work, parts, advance=advance, sizes=[len(part) for part in parts])
     traces = [trace for part, _ in done for trace in part]
     return traces, joined([learned for _, learned in done])
 
 
-def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[Numbers]:
+def _pieces(numbers: Numbers, workers: Workers, progress: Progress | None) -> list[Numbers]:
     """Split replicates among workers, into smaller parts where progress is reported."""
     values = 1 if progress is None else _PIECES
-    return [numbers[block] for block in blocks(len(numbers), values * workers)]
-
-
-def _told(progress: Progress | None, doing: str, sizes: Sequence[int]) -> dict[str, Any]:
-    """Return the argument of a map that reports each finished piece to the progress."""
-    if progress is None:
-        return {}
-    advance = counted(progress, doing, sum(sizes))
-    return {"on_done": lambda place: advance(sizes[place])}
+    return [numbers[block] for block in blocks(len(numbers), values * workers.count)]
 
 
 def _updates(traces: Sequence[Trace]) -> int:
@@ -281,7 +295,10 @@ def scopes_of(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None
     return [streams.within("replicate", number).of_owners(owners) for number in numbers]
 
 
-def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
+def simulate_some(
+    network: Network, seed: int, numbers: Numbers, *, events: bool = False
+) -> list[Trace]:
+    """Simulate some replicates of a network; one trace per number."""
     try:
         return [simulate(network, scope, events=events) for scope in scopes_of(seed, numbers)]
     except InvariantError as error:
@@ -342,41 +359,35 @@ def judged(
     watch: GradientMonitor | None,
 ) -> Learned:
     """Judge where models have gone, one replicate per trace."""
-    every = [path.ks(row) for row in range(len(traces))]
-    ends = np.cumsum([0, *map(len, every)])
-    curves = np.empty(ends[-1], dtype=CURVE.descr + [(name, "f8") for name in _columns(task)])
-    for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
-        ks, models = every[row], path.models(row)
-        curve = curves[ends[row] : ends[row + 1]]
-        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            excess = task.objective.excess(models) if task.fitted else np.full(len(ks), np.nan)
-            relative = excess / task.objective.least
-        curve["replicate"], curve["k"] = number, ks
-        curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
-        curve["time"] = to_units(curve["tick"])
-        curve["relative_fitness"] = relative
-        curve["fitness"] = excess + task.objective.least
-        if path.bounds is not None:
-            curve["clip_bound"] = path.bounds[ks, row]
-        for name, values in _unseen(task, models).items():
-            curve[name] = values
-    starts, met = path.central[0].copy(), None if watch is None else watch.observed()
-    return Learned(curves, starts, path.final, path.clipped, met)
-
-
-def _columns(task: Task) -> list[str]:
-    """Return the further columns of the curve, in their order."""
-    moving = [] if task.reply.bound is None else ["clip_bound"]
-    judge = task.held_out
-    if judge is None:
-        return moving
-    errors = ["held_out_error"] if judge.loss.classifies else []
-    return [
-        *moving,
-        "held_out_loss",
-        *errors,
-        *(f"held_out_{score.name}" for score in judge.scores),
+    parts = [
+        _curve(task, path, row, number, trace)
+        for row, (number, trace) in enumerate(zip(numbers, traces, strict=True))
     ]
+    further = [(name, "f8") for name in parts[0] if name not in (CURVE.names or ())]
+    curve = np.empty(sum(len(part["k"]) for part in parts), dtype=CURVE.descr + further)
+    for name in parts[0]:
+        curve[name] = np.concatenate([part[name] for part in parts])
+    starts, met = path.central[0].copy(), None if watch is None else watch.observed()
+    return Learned(curve, starts, path.final, path.clipped, met)
+
+
+def _curve(task: Task, path: Trajectory, row: int, number: int, trace: Trace) -> dict[str, Array]:
+    """Return the columns of a replicate's curve, in their order."""
+    ks, models = path.ks(row), path.models(row)
+    ticks = np.concatenate([[0], trace.update_ticks])[ks]
+    with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+        excess = task.objective.excess(models) if task.fitted else np.full(len(ks), np.nan)
+        relative = excess / task.objective.least
+    return {
+        "replicate": np.full(len(ks), number),
+        "k": ks,
+        "tick": ticks,
+        "time": to_units(ticks),
+        "relative_fitness": relative,
+        "fitness": excess + task.objective.least,
+        **({} if path.bounds is None else {"clip_bound": path.bounds[ks, row]}),
+        **_unseen(task, models),
+    }
 
 
 def _unseen(task: Task, models: Array) -> dict[str, Array]:

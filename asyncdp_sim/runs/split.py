@@ -10,7 +10,7 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.learning.algorithms import AlgorithmSpec
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.runs.problem import Task
-from asyncdp_sim.runs.replicates import Map, Numbers, blocks, scopes_of
+from asyncdp_sim.runs.replicates import Numbers, Workers, blocks, scopes_of
 from asyncdp_sim.trace import Trace
 
 REPETITIONS = 200
@@ -67,9 +67,7 @@ def split_psi(
     numbers: Numbers,
     traces: Sequence[Trace],
     models: Array,
-    *,
-    workers: int,
-    run_map: Map,
+    workers: Workers,
 ) -> Split:
     """Split the mean of ψ(θ_T) by further runs over the same traces, without noise.
 
@@ -89,8 +87,8 @@ def split_psi(
         One per replicate.
     models : array (R, p)
         θ_T.
-    workers, run_map
-        As in :mod:`~asyncdp_sim.runs.replicates`; they do not change the result.
+    workers : Workers
+        They do not change the result.
     """
     psi = _psi(task, models)
     if not np.isfinite(psi).all():
@@ -98,9 +96,9 @@ def split_psi(
     quiet = task.without_noise()
     no_limit = _no_limit(algorithm, traces, sampled=quiet.reply.sample is not None)
     most = REPETITIONS if no_limit is None else 1
-    parts = blocks(len(numbers), workers)
+    parts = blocks(len(numbers), workers.count)
     work = partial(_go_on, quiet, seed, most, SETTLED * float(psi.mean()))
-    done = run_map(work, [numbers[part] for part in parts], [traces[part] for part in parts])
+    done = workers.map(work, [numbers[part] for part in parts], [traces[part] for part in parts])
     free, limit, counts = (np.concatenate(column) for column in zip(*done, strict=True))
     free_psi, limit_psi = _psi(task, free), _psi(task, limit)
     if not np.isfinite(free_psi).all():

@@ -92,13 +92,9 @@ def _promise(scenario: Scenario) -> str:
     return {True: _PRIVATE, None: _ON_TRUST, False: _BROKEN}[kept]
 
 
-def catalogue() -> list[Entry]:
-    """Return all entries, sorted by id."""
-    return list(_entries())
-
-
 @cache
-def _entries() -> tuple[Entry, ...]:
+def catalogue() -> tuple[Entry, ...]:
+    """Return all entries, sorted by id."""
     folder = Path(__file__).parents[1] / "catalogue"
     return tuple(Entry(file) for file in sorted(folder.glob("*.toml")))
 

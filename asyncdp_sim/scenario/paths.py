@@ -171,11 +171,6 @@ def axis(path: str) -> str:
     return str(labels()["axes"].get(path, path.replace(".", ": ").replace("_", " ")))
 
 
-def choice(path: str, value: str) -> str:
-    """Return one of a path's choices in words; itself where nothing else is known of it."""
-    return _choices(path).get(value, value.replace("-", " "))
-
-
 def _choices(path: str) -> Mapping[str, str]:
     return dict(labels()["choices"].get(path, {}))
 

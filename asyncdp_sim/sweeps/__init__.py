@@ -1,9 +1,8 @@
 """Many scenarios: the grid of a ``[sweep]``, cell by cell, each network simulated once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import contextmanager
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
-from asyncdp_sim.runs.replicates import LEARNING, blocks, executor
+from asyncdp_sim.runs.replicates import LEARNING, Workers, processes, simulate_all
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import batch
 from asyncdp_sim.sweeps.folder import Folder
@@ -93,7 +92,7 @@ def sweep(
         present = into.entries() if into.begun else {}
         for alike in batch.networks([cell for cell in cells if cell.name not in present]):
             require_room(max(alike, key=attrgetter("size")).scenario)
-    with _at_work(workers, address) as (pool, count):
+    with _at_work(workers, address) as at_work:
         if not into.begun:
             into.begin(scenario)
         require_same_scenario(scenario, into, place)
@@ -104,11 +103,11 @@ def sweep(
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
             reported = _Cells(progress, len(cells), len(cells) - len(todo))
-            inside = reported.parts if count == 1 and address is None else None
+            inside = reported.parts if at_work.count == 1 and address is None else None
             on_input = 0
-            for ended in _cells_as_they_end(pool, count, into, todo, inside):
+            for failed_on_input in _cells_as_they_end(at_work, into, todo, inside):
                 reported.another()
-                on_input += ended.on_input
+                on_input += failed_on_input
             failed = errors(into)
             if on_input == len(cells):
                 into.discard()
@@ -175,32 +174,30 @@ def reproduce_all(
 
 
 @contextmanager
-def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]]:
-    if address is not None:
-        with batch.connected(address) as result:
-            yield result
-        return
+def _at_work(workers: int, address: str | None) -> Iterator[Workers]:
     try:
-        with executor(workers) as pool:
-            yield pool, workers
+        with processes(workers) if address is None else batch.connected(address) as at_work:
+            yield at_work
     finally:
         for kept in (batch.known_traces, batch.kept_records):
             kept.cache_clear()
 
 
 def _cells_as_they_end(
-    pool: Executor,
-    workers: int,
+    workers: Workers,
     into: Folder,
     todo: Sequence[batch.Cell],
     inside: Callable[[int], Progress | None] | None,
-) -> Iterator[batch.Ended]:
-    """Yield cells as they end, with some work in reserve, so that no worker waits."""
-    waiting: set[Future[list[batch.Ended]]] = set()
-    reserve = 1 if workers == 1 else 2 * workers
-    for cells in _batches(pool, workers, into, todo):
+) -> Iterator[bool]:
+    """Yield of cells as they end whether they failed on what was given.
+
+    Some work is kept in reserve, so that no worker waits.
+    """
+    waiting: set[Future[list[bool]]] = set()
+    reserve = 1 if workers.count == 1 else 2 * workers.count
+    for cells in _batches(workers, into, todo):
         reported = () if inside is None else (inside(len(cells)),)  # stays in this process
-        waiting.add(pool.submit(batch.learn, into, cells, *reported))
+        waiting.add(workers.pool.submit(batch.learn, into, cells, *reported))
         if len(waiting) == reserve:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for item in done:
@@ -210,7 +207,7 @@ def _cells_as_they_end(
 
 
 def _batches(
-    pool: Executor, workers: int, into: Folder, todo: Sequence[batch.Cell]
+    workers: Workers, into: Folder, todo: Sequence[batch.Cell]
 ) -> Iterator[list[batch.Cell]]:
     """Yield what is learned together, after simulating what several cells have in common."""
     kept = into.entries("traces")
@@ -219,8 +216,6 @@ def _batches(
             scenario = alike[0].scenario
             if scenario.run.learning != "live":
                 numbers = all_numbers(scenario)
-                parts = [numbers[part] for part in blocks(len(numbers), workers)]
-                work = partial(batch.simulate_some, scenario.network, scenario.run.seed)
-                traces = [trace for part in pool.map(work, parts) for trace in part]
+                traces = simulate_all(scenario.network, scenario.run.seed, numbers, workers)
                 batch.keep_traces(into, alike[0], traces, whole=True)
-        yield from batch.batches(alike, workers)
+        yield from batch.batches(alike, workers.count)

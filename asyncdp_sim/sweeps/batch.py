@@ -1,7 +1,6 @@
 """Cells of a sweep, the work of one worker, and workers of a Dask cluster."""
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -23,13 +22,11 @@ from asyncdp_sim.core.errors import (
 from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
-from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.problem import build_dataset, records
-from asyncdp_sim.runs.replicates import Carrying
+from asyncdp_sim.runs import build, ready, run, run_together, write
+from asyncdp_sim.runs.problem import Problem, build_dataset, records
+from asyncdp_sim.runs.replicates import Carrying, Workers
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.label import network_metadata
 from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces
@@ -131,35 +128,7 @@ def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
     parts = 1 if len(by_name) >= ENOUGH * workers else workers
     for alike in by_name.values():
         most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
-        for start in itertools.count(step=most):
-            if start >= len(alike):
-                break
-            yield alike[start : start + most]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """End of a cell: its number, and the error if there was one.
-
-    Attributes
-    ----------
-    number : int
-        The cell's.
-    error : str, optional
-        Why there is no result.
-    on_input : bool
-        Whether that is for what was given, so that the same command will not do better.
-    """
-
-    number: int
-    error: str | None = None
-    on_input: bool = False
-
-
-def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
-    """Simulate some replicates of a network."""
-    streams = Streams(seed)
-    return [simulate(network, streams.within("replicate", number)) for number in numbers]
+        yield from (alike[start : start + most] for start in range(0, len(alike), most))
 
 
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:
@@ -174,11 +143,17 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
             raise
 
 
-def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[Ended]:
+def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[bool]:
     """Learn cells with one network and the same records, and write each one's result.
 
     Traces are taken from the folder; without them, each cell simulates its own. An error ends its
     cell alone and is written down, unless it is the folder's.
+
+    Returns
+    -------
+    list of bool
+        Of each cell whether it failed on what was given, so that the same command will not do
+        better.
 
     Raises
     ------
@@ -189,9 +164,9 @@ def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = Non
         return _learned(folder, cells, progress)
 
 
-def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[Ended]:
+def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[bool]:
     ended = []
-    ready: list[tuple[Cell, Ready]] = []
+    prepared: list[tuple[Cell, Problem]] = []
     shared = f"traces/{cells[0].network}"
     value = "runs.parquet" in folder.entries(shared)
     for cell in cells:
@@ -199,8 +174,8 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
         try:
             dataset = build_dataset(scenario, read=kept_records)
             if value and scenario.run.learning != "live":
-                like = ready[-1][1] if len(ready) > 0 else None
-                ready.append((cell, Ready.from_scenario(scenario, dataset, like)))
+                like = prepared[-1][1] if len(prepared) > 0 else None
+                prepared.append((cell, ready(scenario, dataset, like)))
                 continue
             reported = progress if len(cells) == 1 else None
             outcome = run(scenario, dataset=dataset, progress=reported)
@@ -210,36 +185,36 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
             ended.append(_done(folder, cell))
         except Exception as error:
             ended.append(_failed(folder, cell, error))
-    if len(ready) > 0:
-        owners = ready[0][0].scenario.participants(())
+    if len(prepared) > 0:
+        owners = prepared[0][0].scenario.participants(())
         traces = known_traces(folder.root / shared, owners)
-        reported = progress if len(ready) == len(cells) else None
-        ended += _learn_together(folder, ready, traces, reported)
+        reported = progress if len(prepared) == len(cells) else None
+        ended += _learn_together(folder, prepared, traces, reported)
     return ended
 
 
 def _learn_together(
     folder: Folder,
-    ready: Sequence[tuple[Cell, Ready]],
+    prepared: Sequence[tuple[Cell, Problem]],
     traces: Sequence[Trace],
     progress: Progress | None = None,
-) -> list[Ended]:
+) -> list[bool]:
     """Learn cells, build all of their results, and let them appear once all are on disk.
 
     What interrupts it comes after that, so that results which are built are kept.
     """
-    ended: list[Ended] = []
+    ended: list[bool] = []
     built: list[tuple[Cell, Writer]] = []
-    outcomes = run_together([item for _, item in ready], traces, progress)
+    outcomes = run_together([problem for _, problem in prepared], traces, progress)
     try:
-        for number, (cell, _) in enumerate(ready):
+        for number, (cell, _) in enumerate(prepared):
             try:
                 place = folder.root / cell.name
                 built.append((cell, build(next(outcomes), place, updates=False)))
             except Exception as error:
                 ended.append(_failed(folder, cell, error))
-                if len(ready) > 1:  # the others one by one, so that one error is one cell's
-                    for other in ready[number + 1 :]:
+                if len(prepared) > 1:  # the others one by one, so that one error is one cell's
+                    for other in prepared[number + 1 :]:
                         ended += _learn_together(folder, [other], traces)
                     break
     finally:
@@ -247,7 +222,7 @@ def _learn_together(
     return ended
 
 
-def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[Ended]:
+def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[bool]:
     ended = []
     try:
         all_on_disk([writer for _, writer in built])
@@ -263,13 +238,13 @@ def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[Ende
     return ended
 
 
-def _done(folder: Folder, cell: Cell) -> Ended:
+def _done(folder: Folder, cell: Cell) -> bool:
     folder.remove(f"{FAILED}/{cell.name}.json")
-    return Ended(cell.number)
+    return False
 
 
-def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
-    """Write down why a cell failed.
+def _failed(folder: Folder, cell: Cell, error: Exception) -> bool:
+    """Write down why a cell failed; return whether it did so on what was given.
 
     Raises
     ------
@@ -281,13 +256,12 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
         raise machine from error
     if isinstance(error, ResultError):
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
-            return Ended(cell.number)
+            return False
         raise error
-    on_input = isinstance(error, InputError)
     text = _in_words(machine or error)
     options = {"cell": cell.number, "error": text, "machine": machine is not None}
     folder.put(f"{FAILED}/{cell.name}.json", options)
-    return Ended(cell.number, text, on_input)
+    return isinstance(error, InputError)
 
 
 def _in_words(error: Exception) -> str:
@@ -318,8 +292,8 @@ PATIENCE = 10.0
 
 
 @contextmanager
-def connected(address: str) -> Iterator[tuple[Executor, int]]:
-    """Give an executor on a cluster, and how many pieces of work it does at a time.
+def connected(address: str) -> Iterator[Workers]:
+    """Give the workers of a cluster.
 
     Parameters
     ----------
@@ -362,7 +336,7 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             _require_same(address, worker)
         pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
         with _scheduler_there(address):
-            yield pool, sum(client.nthreads().values())
+            yield Workers(sum(client.nthreads().values()), pool)
 
 
 def _require_certificates(address: str) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import file_bytes
-from asyncdp_sim.results import read_manifest, read_parquet
+from asyncdp_sim.results import read_parquet
 from asyncdp_sim.results.columns import (
     README,
     Columns,
@@ -90,10 +90,6 @@ class Folder:
             os.unlink(place)
         with suppress(OSError):
             os.rmdir(os.path.dirname(place))
-
-    def manifest(self, name: str, *needed: str) -> dict[str, Any]:
-        """Return the manifest of a cell."""
-        return read_manifest(self.root / name, *needed)
 
     @contextmanager
     def claimed(self) -> Iterator[None]:

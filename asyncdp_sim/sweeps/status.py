@@ -18,7 +18,7 @@ from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import from_json, from_toml
 from asyncdp_sim.core.messages import gathered, revived
 from asyncdp_sim.core.words import duration, ranges, some_of
-from asyncdp_sim.results import SCHEMA
+from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results.columns import (
     README,
     arrow_texts,
@@ -143,7 +143,7 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
 
     What several cells say alike is kept once, in ``same``: there may be thousands of cells.
     """
-    manifest = into.manifest(cell.name, "summary")
+    manifest = read_manifest(into.root / cell.name, "summary")
     content = {name: manifest[name] for name in _NEEDED}
     sections = content["scenario"].items()
     content["scenario"] = {name: same.setdefault(repr(part), part) for name, part in sections}
@@ -238,7 +238,7 @@ def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], pl
     if not all(name in present for name in ("cells.parquet", *(cell.name for cell in cells))):
         return False
     try:
-        kept = into.manifest("", "cells")
+        kept = read_manifest(into.root, "cells")
     except ResultError:  # none, or a damaged one: it is written anew
         return False
     if kept["digest"] != digest(jsonable(said)):
@@ -281,7 +281,7 @@ def require_same_making(
 def manifests(into: Folder) -> dict[str, dict[str, Any]]:
     """Return the manifest of every finished cell, by its name."""
     names = sorted(name for name in into.entries() if name.startswith("cell-"))
-    return {name: into.manifest(name, "summary") for name in names}
+    return {name: read_manifest(into.root / name, "summary") for name in names}
 
 
 def versions_of_traces(into: Folder) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.figures.picture import captions_page, save, write
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.manifest import described, digest
-from asyncdp_sim.runs.replicates import executor
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
@@ -99,13 +99,13 @@ def verify(
     found: list[Judged] = []
     beside: list[tuple[object, ...]] = []
     with (
-        executor(min(workers, len(jobs))) as pool,
+        processes(min(workers, len(jobs))) as at_work,
         nullcontext() if alone else watch() as progress,
     ):
         advance = counted(progress, "verifying figures", len(figures))
         # The longest first, or the last to end would run alone.
         longest = sorted(jobs.items(), key=lambda job: -sum(len(one.variants) for one in job[1]))
-        waiting = {name: pool.submit(work, alike) for name, alike in longest}
+        waiting = {name: at_work.pool.submit(work, alike) for name, alike in longest}
         for figure in figures:
             if figure.name not in done:
                 done |= waiting[figure.together].result()

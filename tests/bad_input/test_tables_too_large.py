@@ -150,8 +150,8 @@ def test_options_raise_the_limits(command, here, monkeypatch):
 
 @pytest.mark.long
 def test_workers_have_the_limits_of_the_command():
-    with file_form.raised({file_form.ROWS: 5}), processes(2) as mapped:
-        assert mapped(file_form.most, [file_form.ROWS, file_form.BYTES]) == [
+    with file_form.raised({file_form.ROWS: 5}), processes(2) as two:
+        assert two.map(file_form.most, [file_form.ROWS, file_form.BYTES]) == [
             5,
             file_form.DEFAULTS[file_form.BYTES],
         ]

@@ -6,10 +6,10 @@ import pytest
 
 from asyncdp_sim.runs import all_numbers
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.replicates import learn_all, processes
+from asyncdp_sim.runs.replicates import learn_all, processes, simulate_some
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.batch import TOGETHER, simulate_some
+from asyncdp_sim.sweeps.batch import TOGETHER
 from tests import scenes
 from tests.benchmarks.ratio import report
 from tests.benchmarks.swept import swept
@@ -47,11 +47,11 @@ def learning_alone(scenario):
         problems.append(prepare(cell, dataset, problems[-1]))
     tasks = [problem.task for problem in problems]
     traces = simulate_some(cells[0].network, scenario.run.seed, numbers)
-    with processes(1) as mapped:
+    with processes(1) as here:
         began = time.process_time()
         for first in range(0, len(tasks), TOGETHER):
             some = tasks[first : first + TOGETHER]
-            learn_all(some, scenario.run.seed, numbers, traces, workers=1, run_map=mapped)
+            learn_all(some, scenario.run.seed, numbers, traces, here)
         return time.process_time() - began
 
 

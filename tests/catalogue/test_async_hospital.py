@@ -130,7 +130,7 @@ def test_a_domain_confines_the_unowned_rows_too():
     dataset, problem = built(domain, 'privacy.noise="vector"', "model.theta_max=100.0")
     assert dataset.unowned_targets is not None
     assert dataset.unowned_targets.max() > 5
-    assert "of 350 rows" in next(note for note in problem.notes if "bounded domain" in note)
+    assert "of 350 rows" in next(note for note in problem.posed.notes if "bounded domain" in note)
 
 
 def test_who_is_named_only_of_a_real_table(tmp_path):

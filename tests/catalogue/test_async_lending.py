@@ -1,7 +1,7 @@
 """Async's lending figures load in every size and variant, run small, are drawn and judged."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +10,9 @@ import pytest
 
 from analysis.exact.silence import RARE, silent_by
 from analysis.studies.psi_lines import Reference
+from asyncdp_sim import sweeps
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.sweeps import batch
 from asyncdp_sim.theory.predict.update_order import Releases
 from asyncdp_sim.trace import Trace
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
@@ -104,13 +104,13 @@ def test_it_is_run_drawn_and_judged(name, variants, tmp_path):
 
 
 def test_variants_with_one_network_simulate_it_once(tmp_path, monkeypatch):
-    simulated, simulate = [], batch.simulate_some
+    simulated, simulate = [], sweeps.simulate_all
 
-    def counted(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
+    def counted(network: Network, *given: Any) -> list[Trace]:
         simulated.append(network)
-        return simulate(network, seed, numbers)
+        return simulate(network, *given)
 
-    monkeypatch.setattr(batch, "simulate_some", counted)
+    monkeypatch.setattr(sweeps, "simulate_all", counted)
     figure, more = NAMED["async-05"], (*FEW, *QUICK["async-05"])
     verdicts(figure, tmp_path / "both", *more, variants=(AS_PUBLISHED, AS_WRITTEN))
     assert len(simulated) == 1

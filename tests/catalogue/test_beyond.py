@@ -9,7 +9,7 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs import RunResult, run, write
-from asyncdp_sim.runs.account import owner_figures
+from asyncdp_sim.runs.outcome import owner_figures
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
@@ -73,7 +73,7 @@ def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares():
     assert all(each.summary["private"] for each in found)
     relative = []
     for each in found:
-        figures = owner_figures(each.problem, each.learned.models, None)
+        figures = owner_figures(each.problem, each.learned.models)
         ratio = figures["held_out_loss"] / figures["held_out_optimum"]
         relative.append(ratio.reshape(-1, 6).mean(axis=0))
     uniform, inverse = np.mean(relative[:3], axis=0), np.mean(relative[3:], axis=0)
@@ -125,7 +125,7 @@ def test_copies_for_every_owner_cost_what_its_description_says():
     psi = [each.summary["psi_final"]["mean"] for each in (central, noised, exact)]
     assert psi[0] < psi[2] < psi[1]
     assert 7 < psi[1] / psi[0] < 12  # "nine times"
-    alone = owner_figures(central.problem, central.learned.models, central.alone)["psi_alone"]
+    alone = owner_figures(central.problem, central.learned.models)["psi_alone"]
     assert (alone[:4] > psi[0]).all()
     assert (alone[:4] > psi[1]).tolist() == [False, True, True, True]
     assert [each.summary["private"] for each in (central, noised, exact)] == [True, True, False]

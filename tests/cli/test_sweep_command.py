@@ -16,7 +16,7 @@ from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
 from tests.tables import table
-from tests.unit.sweeps.told import interrupted, whole_cells
+from tests.unit.sweeps.conftest import interrupted, whole_cells
 
 CONTRACT = {name: words.split() for name, words in table(__file__, "contract.toml").items()
             if isinstance(words, str)}  # fmt: skip

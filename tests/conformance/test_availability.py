@@ -24,7 +24,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from tests.conformance.members import DATA, examples, said
+from tests.conformance.members import DATA, constant, examples, exponential, said
 from tests.one_in import one_in
 from tests.together import together
 
@@ -40,18 +40,10 @@ PRESENCE = (EventKind.went_online, EventKind.went_offline)
 NEVER: dict[str, list[dict[str, Any]]] = {
     "always": [{}],
     "bernoulli": [{"probability": 1.0}, {"probability": [1.0] * N}],
-    "on-off": [
-        {"on": {"kind": "constant", "value": 1e9}, "off": {"kind": "constant", "value": 1e-3}}
-    ],
+    "on-off": [{"on": constant(1e9), "off": constant(1e-3)}],
     "diurnal": [{"period": 3.0, "low": 1.0, "high": 1.0, "phase": "uniform"}],
-    "churn": [{}, {"lifetime": {"kind": "constant", "value": UNTIL}}],
-    "outages": [
-        {
-            "groups": [[1, 2], [2, 3]],
-            "gap": {"kind": "constant", "value": UNTIL},
-            "length": {"kind": "exponential", "mean": 1.0},
-        }
-    ],
+    "churn": [{}, {"lifetime": constant(UNTIL)}],
+    "outages": [{"groups": [[1, 2], [2, 3]], "gap": constant(UNTIL), "length": exponential(1.0)}],
     "intervals": [{"path": str(DATA / "always_online.csv")}],
 }
 """Kinds that can be set so that no owner is offline within the horizon, each set so."""
@@ -300,14 +292,8 @@ def test_phases_count_periods_and_wrap_around():
 
 
 STATIONARY: dict[str, dict[str, dict[str, Any]]] = {
-    "exponential": {
-        "on": {"kind": "exponential", "mean": 1.0},
-        "off": {"kind": "exponential", "mean": 0.5},
-    },
-    "constant": {
-        "on": {"kind": "constant", "value": 1.0},
-        "off": {"kind": "constant", "value": 0.5},
-    },
+    "exponential": {"on": exponential(1.0), "off": exponential(0.5)},
+    "constant": {"on": constant(1.0), "off": constant(0.5)},
     "heavy": {
         "on": {"kind": "lognormal", "mean": 0.5, "cv": 1.5},
         "off": {"kind": "uniform", "low": 0.0, "high": 2.0},

@@ -43,8 +43,8 @@ def test_where_a_module_cannot_be_read_all_is_as_before():
 def test_a_worker_computes_with_one_thread(monkeypatch):
     """In NumPy's BLAS and in SciPy's, whenever its work first needs them."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    with processes(2) as mapped:
-        assert mapped(_blas_threads, [0]) == [{1}]
+    with processes(2) as two:
+        assert two.map(_blas_threads, [0]) == [{1}]
 
 
 def _blas_threads(_: int) -> set[int]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures.summary import gaps
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.clocks import PoissonClock
 from tests.theory.clocks import merged
 
@@ -30,7 +30,7 @@ def measure(theory, clock, seed=1, count=RUNS, **parts):
     late, median = 2 / theory.rate, np.log(2) / theory.rate
     rows, shares, pairs = [], np.zeros((2, n_owners)), np.zeros((n_owners, n_owners))
     for trace in runs(net, seed, count):
-        gap, owner = gaps(trace), trace.updates["owner"] - 1
+        gap, owner = to_units(np.diff(trace.update_ticks, prepend=0)), trace.updates["owner"] - 1
         rows.append([gap.mean(), np.mean(gap > late), np.mean(gap**2), np.mean(gap[1:] * gap[:-1])])
         np.add.at(shares, ((gap > median).astype(int), owner), 1)
         np.add.at(pairs, (owner[0::2], owner[1::2]), 1)

@@ -30,8 +30,7 @@ from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import manifest, run, write
-from asyncdp_sim.runs.account import judge, summary
-from asyncdp_sim.runs.outcome import notices
+from asyncdp_sim.runs.outcome import judge, notices, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
@@ -356,10 +355,7 @@ IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
 
 
 def judged(outcome):
-    return judge(
-        outcome.scenario, outcome.dataset, outcome.problem, outcome.traces, outcome.learned,
-        outcome.ledger,
-    )  # fmt: skip
+    return judge(outcome.problem, outcome.traces, outcome.learned, outcome.ledger)
 
 
 @pytest.mark.parametrize(
@@ -406,7 +402,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch):
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in recording.RELEASED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(recording, "RELEASED", few)
-    monkeypatch.setattr("asyncdp_sim.runs.account.RELEASED", few)
+    monkeypatch.setattr("asyncdp_sim.runs.outcome.RELEASED", few)
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True
 
 
@@ -418,9 +414,8 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
     found = judged(blind)
     answered = sum(int(trace.released.sum()) for trace in outcome.traces)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
-    parts = (blind.scenario, blind.dataset, blind.problem, blind.traces, blind.learned, found)
-    figures = summary(blind.scenario, blind.dataset, blind.learned, found, blind.ledger)
-    said = figures, tuple(notices(*parts))
+    figures = summary(blind.problem, blind.learned, found, blind.ledger)
+    said = figures, notices(blind.problem, blind.traces, blind.learned, found)
     shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
     write(shown, tmp_path / "r")
     lines = result_lines(tmp_path / "r")

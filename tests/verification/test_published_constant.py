@@ -14,7 +14,7 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.replicates import learn_all
+from asyncdp_sim.runs.replicates import InProcess, Workers, learn_all
 from scenarios import entry
 
 pytestmark = pytest.mark.oracle("ψ times (ε n_i)²")
@@ -58,14 +58,10 @@ def surface(source, noise):
             )
             dataset = build_dataset(scenario) if dataset is None else dataset
             task = prepare(scenario, dataset).task
-            [learned] = learn_all([task], 1, RUNS, traces(), workers=1, run_map=in_process)
+            [learned] = learn_all([task], 1, RUNS, traces(), Workers(1, InProcess()))
             row.append(task.objective.relative_fitness(learned.models).mean())
         rows.append(row)
     return np.array(rows)
-
-
-def in_process(function, *items):
-    return list(map(function, *items))
 
 
 def slope(x, y):

@@ -19,8 +19,8 @@ from asyncdp_sim.privacy import Clip, Privacy
 from asyncdp_sim.privacy.accountants.pairs import of_pure
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import RunResult, run
-from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.runs.outcome import owner_columns
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace
@@ -177,8 +177,8 @@ def test_a_record_that_several_owners_hold_is_detected_no_more_often_than_is_pri
 @pytest.mark.parametrize("changes", [{}, GAUSSIAN, COMPOSED], ids=["laplace", "gaussian", "pld"])
 def test_the_owners_table_is_of_a_record_that_others_hold_too(changes):
     found = shared(4, 2, **changes)
-    charged = (found.problem, found.ledger, found.guarantee, 2)
-    table = owner_columns(*charged, found.traces, found.numbers, found.participants)
+    charged = (found.problem, found.ledger, found.guarantee)
+    table = owner_columns(*charged, found.traces, found.numbers)
     printed = table["attacker_power"][:3]  # of the first replicate
     counts = found.ledger.released[0].tolist()
     for pair in combinations(range(3), 2):

@@ -12,6 +12,7 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.replicates import InProcess, Workers
 from asyncdp_sim.runs.split import split_psi
 
 from .gossip_cases import Case, OwnersOnly, correlated
@@ -50,10 +51,8 @@ def measured():
     streams, numbers = Streams(SEED), list(range(1, REPLICATES + 1))
     scopes = [streams.within("replicate", number) for number in numbers]
     models = replay(traces, task.steps, task.reply, scopes, CASE.updates).final
-    return split_psi(
-        AsyncGossip(rho=CASE.rho), task, SEED, numbers, traces, models,
-        workers=1, run_map=lambda function, *items: list(map(function, *items)),
-    )  # fmt: skip
+    over = (SEED, numbers, traces, models, Workers(1, InProcess()))
+    return split_psi(AsyncGossip(rho=CASE.rho), task, *over)
 
 
 def scores(parts):

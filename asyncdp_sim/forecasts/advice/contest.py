@@ -30,7 +30,7 @@ from asyncdp_sim.forecasts.population import (
     work,
 )
 from asyncdp_sim.runs.problem import Problem, prepare
-from asyncdp_sim.runs.replicates import Map
+from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
 
@@ -182,17 +182,11 @@ def ends(
     numbers: Sequence[int],
     *,
     dataset: Dataset,
-    workers: int = 1,
-    run_map: Map | None = None,
-    runs: QuickRuns | None = None,
+    workers: int | Workers = 1,
 ) -> Array:
-    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed.
-
-    ``runs`` are those of the scenario's network, where some are simulated already.
-    """
+    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     every = scenario.run.updates
-    options: Any = {"workers": workers, "run_map": run_map, "runs": runs}
-    return along([scenario], numbers, every, dataset, **options)[1][0][:, -1]
+    return along([scenario], numbers, every, dataset, workers=workers)[1][0][:, -1]
 
 
 def along(
@@ -202,9 +196,7 @@ def along(
     dataset: Dataset,
     *,
     like: Problem | None = None,
-    workers: int = 1,
-    run_map: Map | None = None,
-    runs: QuickRuns | None = None,
+    workers: int | Workers = 1,
 ) -> tuple[Ints, list[Array]]:
     """Return lengths (J,) of runs, and ψ (R, J) there of scenarios with one network.
 
@@ -220,19 +212,19 @@ def along(
     dataset : Dataset
     like : Problem, optional
         One that may be about the same records.
-    workers, run_map, runs
-        As of :meth:`QuickRuns.learned`, and :func:`ends`.
+    workers : int or Workers
+        As of :meth:`QuickRuns.learned`.
     """
     updates = scenarios[0].run.updates
     lengths = np.minimum(np.arange(every, updates + every, every), updates)
     if len(numbers) == 0:
         return lengths, [np.zeros((0, len(lengths))) for _ in scenarios]
-    runs = QuickRuns.from_scenario(scenarios[0]) if runs is None else runs
     tasks = []
     for scenario in scenarios:
         like = prepare(scenario, dataset, like)
         tasks.append(replace(like.task, record_every=every))
-    _, learned = runs.learned(tasks, numbers, whole=True, workers=workers, run_map=run_map)
+    runs = QuickRuns.from_scenario(scenarios[0])
+    _, learned = runs.learned(tasks, numbers, whole=True, workers=workers)
     return lengths, [_at(outcome.curve, lengths) for outcome in learned]
 
 

@@ -193,11 +193,11 @@ def invite(
         step = own.algorithm.one_on_one.rho_of(size, own.run.updates, own.model.sigma)
     records, answers = int(known.problem.task.objective.records.sum()), own.network.answers_allowed
     given = Coalition(tuple(range(1, size + 1)), records, step, own.run.updates, max(answers))
-    with processes(workers) as mapped:
+    with processes(workers) as at_work:
 
         def play(it: Coalition) -> contest.Play:
             scene, data = (own, known.dataset) if it is given else by_themselves(known, it)
-            return partial(contest.ends, scene, dataset=data, workers=workers, run_map=mapped)
+            return partial(contest.ends, scene, dataset=data, workers=at_work)
 
         def ranked(tried: Sequence[Coalition]) -> list[Coalition]:
             most = light(contest.SHARE * sum(it.updates for it in tried))

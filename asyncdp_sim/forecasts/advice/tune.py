@@ -24,7 +24,7 @@ from asyncdp_sim.forecasts.advice.contest import (
 )
 from asyncdp_sim.forecasts.population import FEWEST, Population, affordable, population
 from asyncdp_sim.learning.objectives.records import ABREAST
-from asyncdp_sim.runs.replicates import Map, processes
+from asyncdp_sim.runs.replicates import Workers, processes
 from asyncdp_sim.scenario import Scenario
 
 POWERS = range(-3, ABREAST - 3)
@@ -192,17 +192,14 @@ class Search:
         The data of the runs.
     replicates : int
         Runs of a choice at most.
-    workers : int
-    run_map : callable
-        A ``map`` over so many processes.
+    workers : Workers
     tried : set of StepLengthCap
         Choices of the step and K that were compared, each with the largest T.
     """
 
     known: Population
     replicates: int
-    workers: int
-    run_map: Map
+    workers: Workers
     tried: set[StepLengthCap] = field(default_factory=set)
 
     @cached_property
@@ -261,10 +258,8 @@ class Search:
     ) -> tuple[Ints, list[Array]]:
         """Return lengths (J,), and ψ (R, J) of these runs of choices with one K and one T."""
         scenarios = [setting.into(self.known.scenario) for setting in settings]
-        options: Any = {"workers": self.workers, "run_map": self.run_map}
-        return along(
-            scenarios, numbers, every, self.known.dataset, like=self.known.problem, **options
-        )
+        options: Any = {"like": self.known.problem, "workers": self.workers}
+        return along(scenarios, numbers, every, self.known.dataset, **options)
 
     def ends(self, setting: StepLengthCap, numbers: Sequence[int]) -> Array:
         """Return ψ at the end of these runs of a choice."""
@@ -358,8 +353,8 @@ def tune(
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), scope)])
     given = StepLengthCap(step, updates, max(own.network.answers_allowed))
     beginning(progress, "trying steps, lengths and caps")
-    with processes(workers) as mapped:
-        search = Search(data, replicates, workers, mapped)
+    with processes(workers) as at_work:
+        search = Search(data, replicates, at_work)
         best = search.best(given)
         first = CHOOSING + replicates
         others = range(first, first + search.runs(best.updates + given.updates))

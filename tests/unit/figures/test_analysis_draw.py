@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.figures import Result, Sweep, convergence, draw_all, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import style
-from asyncdp_sim.measures import summary
 from asyncdp_sim.results import read_table
 from asyncdp_sim.theory.predict.update_order import GapLaw
+from asyncdp_sim.trace import ExchangeOutcome
 from tests.manifests import changed
 from tests.unit.figures.made import curve, made, scenario, texts, write_table
 
@@ -121,13 +122,16 @@ def test_timing_shows_the_updates(drawn_result):
 
 
 def test_gaps_and_shares_agree_with_the_measures(drawn_result, outcome):
-    expected = np.concatenate([summary.gaps(trace) for trace in outcome.traces])
+    expected = np.concatenate(
+        [to_units(np.diff(trace.update_ticks, prepend=0)) for trace in outcome.traces]
+    )
     np.testing.assert_array_equal(traces.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")
     survival = [(expected > t).mean() for t in drawn["t"]]
     np.testing.assert_allclose(drawn["survival"], survival, atol=1e-12)
     np.testing.assert_allclose(drawn["law"], np.exp(-3 * drawn["t"]), rtol=1e-12)
-    share = np.mean([summary.shares(trace) for trace in outcome.traces], axis=0)
+    applied = [trace.ended(ExchangeOutcome.applied) for trace in outcome.traces]
+    share = np.mean([count / count.sum() for count in applied], axis=0)
     np.testing.assert_allclose(numbers(drawn_result, "shares")["share"], share, rtol=1e-12)
 
 

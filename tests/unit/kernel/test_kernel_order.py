@@ -143,7 +143,7 @@ def test_stop_ends_the_run_before_the_next_event_of_the_same_tick():
 
 
 class BrokenError(Exception):
-    """What the activities of this module raise."""
+    """What the activities and processes of this module raise."""
 
 
 def test_start_runs_up_to_the_first_event_without_an_event():
@@ -234,8 +234,9 @@ def test_an_activity_can_wait_for_an_event_that_another_triggers():
     assert ticks == [7]
 
 
+@pytest.mark.parametrize("horizon", [4, LAST_TICK], ids=["in the last event", "before others"])
 @pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
-def test_a_failing_activity_ends_the_run(ties):
+def test_a_failing_activity_ends_the_run(ties, horizon):
     kernel = Kernel(ties)
     happened = []
 
@@ -250,21 +251,9 @@ def test_a_failing_activity_ends_the_run(ties):
     kernel.start(other())
     kernel.start(failing())
     with pytest.raises(BrokenError):
-        kernel.run_before()
+        kernel.run_before(horizon)
     assert happened == []
     assert kernel.now == 3
-
-
-def test_a_failure_in_the_last_event_before_the_horizon_is_raised():
-    kernel = Kernel()
-
-    def failing() -> Activity:
-        yield kernel.at(3, Priority.CLOCK_TICK)
-        raise BrokenError
-
-    kernel.start(failing())
-    with pytest.raises(BrokenError):
-        kernel.run_before(4)
 
 
 # Ticks and time units.
@@ -301,10 +290,6 @@ def test_a_block_beyond_the_last_tick_ends_there():
 # The kernel as an environment of SimPy: its users' calls work, among activities too.
 
 Algorithm = Generator[simpy.Event, Any, Any]
-
-
-class StoppedError(Exception):
-    """What the processes of this module raise."""
 
 
 def waits(env: Kernel, ticks: int, value: object) -> Algorithm:
@@ -408,15 +393,15 @@ def test_an_exception_that_no_process_handles_ends_the_run(run):
 
     def child() -> Algorithm:
         yield env.timeout(1)
-        raise StoppedError("child")
+        raise BrokenError("child")
 
     def careful() -> Algorithm:
-        with pytest.raises(StoppedError, match="child"):
+        with pytest.raises(BrokenError, match="child"):
             yield env.process(child())
 
     env.process(careful())
     run(env)
     env.process(child())
-    with pytest.raises(StoppedError, match="child"):
+    with pytest.raises(BrokenError, match="child"):
         run(env)
     assert env.now == 2

@@ -259,11 +259,11 @@ def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path):
     )
     outcome = run(scenario(tmp_path, asked))
     rows, targets = outcome.dataset.held_out_features, outcome.dataset.held_out_targets
-    judges, theta = outcome.problem.held_out, outcome.learned.models[0]
+    judges, theta = outcome.problem.posed.held_out, outcome.learned.models[0]
     units, outer = theta[:20].reshape(5, 4), theta[20:25]
     for judge, x, y in zip(judges, rows, targets, strict=True):
         z = np.tanh(x @ units[:, :3].T + units[:, 3]) @ outer + theta[25]
         assert judge.mean_loss(theta[None])[0] == pytest.approx(np.mean((y - z) ** 2))
-    assert outcome.alone is not None
-    assert outcome.alone.shape == (4, 26)
+    assert outcome.problem.alone is not None
+    assert outcome.problem.alone.shape == (4, 26)
     assert np.isfinite(outcome.summary["held_out_final"]["mean"])

@@ -24,8 +24,8 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import RunResult, run, write
-from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.runs.outcome import owner_columns
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in
@@ -42,8 +42,8 @@ CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilo
 
 def owners(outcome: RunResult) -> dict[str, Any]:
     """Return the table of owners that is written."""
-    charged = (outcome.problem, outcome.ledger, outcome.guarantee, 1)
-    return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
+    charged = (outcome.problem, outcome.ledger, outcome.guarantee)
+    return owner_columns(*charged, outcome.traces, outcome.numbers)
 
 
 def told(pair_of: composition.PairOf, charge: float, answers: int = 1) -> tuple[float, float]:

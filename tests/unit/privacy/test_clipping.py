@@ -20,7 +20,7 @@ from asyncdp_sim.privacy import Clip, Declared, Domain
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.replicates import learn_all, simulate_all
+from asyncdp_sim.runs.replicates import InProcess, Workers, learn_all, simulate_all
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe
@@ -186,20 +186,15 @@ def test_cells_together_have_the_bits_of_each_alone():
         made(bound={"share": 0.6}),
     ]
     tasks = [prepare(each, build_dataset(each)).task for each in cells]
-    traces = simulate_all(cells[0].network, 4, range(1, 4), events=False, workers=1, run_map=map_)
-    together = learn_all(tasks, 4, range(1, 4), traces, workers=1, run_map=map_)
-    alone = [
-        learn_all([each], 4, range(1, 4), traces, workers=1, run_map=map_)[0] for each in tasks
-    ]
+    here = Workers(1, InProcess())
+    traces = simulate_all(cells[0].network, 4, range(1, 4), here)
+    together = learn_all(tasks, 4, range(1, 4), traces, here)
+    alone = [learn_all([each], 4, range(1, 4), traces, here)[0] for each in tasks]
     for one, other in zip(together, alone, strict=True):
         assert one.curve.tobytes() == other.curve.tobytes()
-    [second] = learn_all([tasks[1]], 4, [2], traces[1:2], workers=1, run_map=map_)
+    [second] = learn_all([tasks[1]], 4, [2], traces[1:2], here)
     mine = together[1].curve
     assert second.curve.tobytes() == mine[mine["replicate"] == 2].tobytes()
-
-
-def map_(work: Any, *lots: Any, **_: Any) -> list[Any]:
-    return list(map(work, *lots))
 
 
 def test_without_noise_the_bound_follows_the_exact_count():

@@ -20,7 +20,7 @@ from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.accountants.own import gradients_of
-from asyncdp_sim.runs import Ready, run, run_together
+from asyncdp_sim.runs import ready, run, run_together
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -348,8 +348,8 @@ def test_what_all_copies_spend_is_the_budget(protocol, own):
 def answers(cells):
     """Return the final models of cells that learn together over one trace."""
     first = run(cells[0])
-    ready = [Ready.from_scenario(each, build_dataset(each)) for each in cells]
-    return [each.learned.models for each in run_together(ready, first.traces)]
+    problems = [ready(each, build_dataset(each)) for each in cells]
+    return [each.learned.models for each in run_together(problems, first.traces)]
 
 
 @EACH

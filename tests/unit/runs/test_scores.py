@@ -22,7 +22,7 @@ from asyncdp_sim.measures.scores import (
 )
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
-from asyncdp_sim.runs.account import learn_alone
+from asyncdp_sim.runs.outcome import learn_alone
 from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.result import result_lines
@@ -250,7 +250,7 @@ def test_owners_hold_their_own_losses(outcome, directory):
         models = {
             "held_out_loss": outcome.learned.models[replicate - 1],
             "held_out_optimum": objective.optimum,
-            "held_out_alone": outcome.alone[mine],
+            "held_out_alone": outcome.problem.alone[mine],
         }
         for name, theta in models.items():
             assert row[name] == pytest.approx(naive(outcome, mine, theta)), name
@@ -258,16 +258,16 @@ def test_owners_hold_their_own_losses(outcome, directory):
             behind = behind.removeprefix("_loss")
             assert row[f"held_out_rmse{behind}"] == pytest.approx(np.sqrt(np.mean(error**2)))
             assert row[f"held_out_mae{behind}"] == pytest.approx(np.abs(error).mean())
-        psi = objective.relative_fitness(outcome.alone[mine])
+        psi = objective.relative_fitness(outcome.problem.alone[mine])
         assert row["psi_alone"] == pytest.approx(float(psi))
 
 
 def test_owners_alone_are_at_the_optimum_of_their_own_records(outcome, directory):
     alone = read_table(directory, "alone")
     assert list(alone.columns) == ["owner", "coordinate", "theta"]
-    assert np.array_equal(alone["theta"].to_numpy().reshape(3, 3), outcome.alone)
+    assert np.array_equal(alone["theta"].to_numpy().reshape(3, 3), outcome.problem.alone)
     features, targets = outcome.dataset.features, outcome.dataset.targets
-    for x, y, theta in zip(features, targets, outcome.alone, strict=True):
+    for x, y, theta in zip(features, targets, outcome.problem.alone, strict=True):
         gradient = 0.1 * theta + 2 * x.T @ (x @ theta - y) / len(y)
         free = np.abs(theta) < 2.0  # Θ's bound
         assert np.allclose(gradient[free], 0, atol=1e-9)
@@ -299,13 +299,13 @@ def test_the_summary_says_who_profits(outcome):
     figures = outcome.summary
     objective, models = outcome.problem.task.objective, outcome.learned.models
     psi = objective.relative_fitness(models).mean()
-    alone = objective.relative_fitness(outcome.alone)
+    alone = objective.relative_fitness(outcome.problem.alone)
     assert figures["profits_psi"] == np.count_nonzero(alone > psi)
-    own = [naive(outcome, i, outcome.alone[i]) for i in range(3)]
+    own = [naive(outcome, i, outcome.problem.alone[i]) for i in range(3)]
     rmse = [np.mean([np.sqrt(naive(outcome, i, theta)) for theta in models]) for i in range(3)]
     assert figures["profits_held_out"] == np.count_nonzero(np.sqrt(own) > rmse)
     assert figures["held_out_alone"] == pytest.approx(np.average(own, weights=[6, 4, 5]))
-    errors = np.concatenate([missed(outcome, i, outcome.alone[i]) for i in range(3)])
+    errors = np.concatenate([missed(outcome, i, outcome.problem.alone[i]) for i in range(3)])
     assert figures["held_out_rmse_alone"] == pytest.approx(np.sqrt(np.mean(errors**2)))
     assert figures["held_out_mae_alone"] == pytest.approx(np.abs(errors).mean())
     best = np.concatenate([missed(outcome, i, objective.optimum) for i in range(3)])

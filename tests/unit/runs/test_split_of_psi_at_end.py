@@ -12,6 +12,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run, split
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
+from asyncdp_sim.runs.replicates import InProcess, Workers
 from asyncdp_sim.runs.split import split_psi
 from tests.reproducibility.runs import scenario
 from tests.tables import table
@@ -26,10 +27,6 @@ SPEC = scenario(algorithm__rho=40.0).algorithm
 LENGTHS = (40, 25, 40, 25)
 
 
-def here(function, *items):
-    return list(map(function, *items))
-
-
 def found(lengths=LENGTHS, workers=1, **changes):
     """Return the split, and the traces, of a run over made-up traces."""
     generator = np.random.default_rng(2)
@@ -40,7 +37,7 @@ def found(lengths=LENGTHS, workers=1, **changes):
     scopes = [streams.within("replicate", number) for number in numbers]
     models = replay(traces, task.steps, task.reply, scopes, 100).final
     told = (SPEC, task, 3, numbers, traces, models)
-    return split_psi(*told, workers=workers, run_map=here), traces, models
+    return split_psi(*told, Workers(workers, InProcess())), traces, models
 
 
 def limit(owners):

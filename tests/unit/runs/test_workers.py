@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.core import files
 from asyncdp_sim.core.errors import MachineError
-from asyncdp_sim.runs.replicates import executor, processes
+from asyncdp_sim.runs.replicates import processes
 from tests.cli.scenes import SMALL
 
 FILES = {"small.toml": SMALL}
@@ -24,8 +24,8 @@ def killed(_: int) -> None:
 
 @pytest.mark.long
 def test_a_killed_worker_is_named():
-    with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as mapped:
-        mapped(killed, [1, 2])
+    with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as two:
+        two.map(killed, [1, 2])
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too():
         late.start()
         raise BrokenProcessPool
 
-    with pytest.raises(MachineError, match="was killed"), executor(2):
+    with pytest.raises(MachineError, match="was killed"), processes(2):
         one_is_killed()
     late.join(60)
     assert late.exitcode == -signal.SIGTERM

@@ -230,7 +230,7 @@ def test_a_tables_column_says_who_is_meant(tmp_path):
     asked, _ = load(tmp_path / "s.toml")
     assert asked.owners.count == 3
     found = run(asked.base())
-    assert found.participants.labels == ("1 (7)", "3 (St. Mary's)")
+    assert found.problem.participants.labels == ("1 (7)", "3 (St. Mary's)")
     assert [rows.tolist() for rows in found.dataset.rows] == [[1, 3], [0, 4]]
     assert "taking part: 2 of 3 owners: 1 (7), 3 (St. Mary's)" in describe(asked)
     with pytest.raises(SpecError, match=r"s.toml: owners.only: given 'Northsid'; nearest names: N"):

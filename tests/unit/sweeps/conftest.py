@@ -1,9 +1,11 @@
-"""A small sweep, in a file and in memory."""
+"""A small sweep, in a file and in memory, and sweeps that are interrupted."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import SWEEP
@@ -32,3 +34,26 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return every file of a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def whole_cells(act: Callable[..., object]) -> Progress:
+    """Return who acts on each cell that is finished, and not on parts of one."""
+
+    def told(doing: str, done: float, total: float | None) -> None:
+        if isinstance(done, int):
+            act(doing, done, total)
+
+    return told
+
+
+def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
+    """Leave a sweep with at least so many finished cells."""
+    told: list[int] = []
+
+    def interrupt(*_: object) -> None:
+        told.append(1)
+        if len(told) == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, progress=whole_cells(interrupt))

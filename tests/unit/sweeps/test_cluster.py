@@ -19,8 +19,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import _on_a_worker, _scheduler_there, made_with
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
-from tests.unit.sweeps.conftest import as_if_let_alone
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.conftest import as_if_let_alone, whole_cells
 
 # A real Dask scheduler with two workers on loopback, one of which is killed.
 

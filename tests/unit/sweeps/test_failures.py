@@ -17,24 +17,20 @@ import pytest
 from asyncdp_sim import runs
 from asyncdp_sim.core.errors import MachineError, ResultError, SpecError
 from asyncdp_sim.results import Sweep, read_manifest
-from asyncdp_sim.runs import Ready, problem
-from asyncdp_sim.runs.problem import drawn_records, few_records
+from asyncdp_sim.runs import problem
+from asyncdp_sim.runs.problem import Problem, drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
-from asyncdp_sim.sweeps import status, sweep
+from asyncdp_sim.sweeps import batch, status, sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 from tests import scenes
 from tests.cli.scenes import SMALL
 from tests.fresh import fresh_seed
 from tests.one_in import one_in
 from tests.together import together
-from tests.unit.sweeps.conftest import as_if_let_alone, contents
-from tests.unit.sweeps.told import interrupted, whole_cells
+from tests.unit.sweeps.conftest import as_if_let_alone, contents, interrupted, whole_cells
 
 # Cells that fail, disks that are full, two sweeps in one place: nothing is lost.
-
-prepare = Ready.from_scenario.__func__  # type: ignore[attr-defined]
-
 
 NOTHING = ZeroDivisionError("nothing to divide by")
 
@@ -42,19 +38,18 @@ NOTHING = ZeroDivisionError("nothing to divide by")
 def failing(epsilon: float, error: Exception = NOTHING) -> Any:
     """Return a preparation that fails where the budget is this one."""
 
-    def of(cls: type[Ready], scenario: Scenario, *how: Any) -> Ready:
+    def of(scenario: Scenario, *how: Any) -> Problem:
         if scenario.privacy.epsilon == epsilon:
             raise error
-        ready: Ready = prepare(cls, scenario, *how)
-        return ready
+        return runs.ready(scenario, *how)
 
-    return classmethod(of)
+    return of
 
 
 def test_a_cell_that_fails_stops_no_other_and_is_tried_again(scenario, tmp_path, monkeypatch):
     out = tmp_path / "result"
     with monkeypatch.context() as patch:
-        patch.setattr(Ready, "from_scenario", failing(2.5))
+        patch.setattr(batch, "ready", failing(2.5))
         found = sweep(scenario, out)
     assert (found.done, found.left, list(found.failed)) == (4, 0, [2, 3])
     [line] = found.errors()
@@ -79,7 +74,7 @@ def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(file, co
     monkeypatch.chdir(file.parent)
     asked = ("sweep", file.name, "--out", "result", "--workers", "1")
     with monkeypatch.context() as patch:
-        patch.setattr(Ready, "from_scenario", failing(2.5, MemoryError()))
+        patch.setattr(batch, "ready", failing(2.5, MemoryError()))
         found = command(*asked)
     said = MachineError("more than fits in memory (owners.records or run can be lowered)")
     assert (found.code, found.lines[-1]) == (4, f"{file.name}: cells 2, 3: {said}")
@@ -89,15 +84,15 @@ def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(file, co
 
 
 def test_one_of_several_that_learn_together_fails_alone(scenario, tmp_path, monkeypatch):
-    outcome = Ready.outcome
+    outcome_of = runs.outcome_of
 
-    def failing_outcome(self: Ready, *arguments: Any, **named: Any) -> Any:
-        if self.scenario.privacy.epsilon == 1.0:
+    def failing_outcome(given: Problem, *arguments: Any, **named: Any) -> Any:
+        if given.scenario.privacy.epsilon == 1.0:
             raise ValueError("this one")
-        return outcome(self, *arguments, **named)
+        return outcome_of(given, *arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Ready, "outcome", failing_outcome)
+        patch.setattr(runs, "outcome_of", failing_outcome)
         found = sweep(scenario, tmp_path / "result")
     assert list(found.failed) == [0, 1]
     assert found.done == 4

@@ -25,8 +25,7 @@ from asyncdp_sim.sweeps import status, sweep
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
-from tests.unit.sweeps.conftest import as_if_let_alone, contents
-from tests.unit.sweeps.told import interrupted
+from tests.unit.sweeps.conftest import as_if_let_alone, contents, interrupted
 
 # Sweeps over a folder that holds another scenario, other data or versions, or only failures.
 

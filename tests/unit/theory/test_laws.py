@@ -245,8 +245,7 @@ def test_predictions_are_what_a_simulation_measures(parts):
     claimed = [each for each in predict(made) if each.value is not None]
     assert len(claimed) >= 3
     for each in claimed:
-        value = getattr(measured, each.quantity)
-        interval = measured.intervals.get(each.quantity)
+        value, interval = measured[each.quantity], measured["intervals"].get(each.quantity)
         if each.quantity == "updates_until_all":
             error = np.std(until, ddof=1) / sqrt(REPLICATES)
         else:
