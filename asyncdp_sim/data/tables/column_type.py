@@ -27,6 +27,7 @@ from asyncdp_sim.data.tables.amounts import (
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.text_columns import (
+    WORDS,
     cells,
     days,
     kinds_in,
@@ -40,42 +41,12 @@ if TYPE_CHECKING:
 
 ISO = ""
 """Stands for dates as 2020-05-17, perhaps with a time, which need no format."""
-_DAYS = (
-    "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y",
-    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y.%m.%d", "%Y-%m-%d", "%d. %m. %Y",
-)  # fmt: skip
-_MONTHS = ("%b-%Y", "%b %Y", "%B %Y", "%Y-%m", "%Y/%m", "%m/%Y")
-_COMPACT = {
-    "%Y%m%d": re.compile(r"(19\d\d|20\d\d|9999)\d{4}"),
-    "%Y%m": re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])"),
-    "%Y%m%d%H%M": re.compile(r"(19|20)\d{10}"),
-    "%Y%m%d%H%M%S": re.compile(r"(19|20)\d{12}"),
-}
-"""Digits alone, and what they look like: strptime also reads fewer of them."""
-_TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-SHORT = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%d-%m-%y", "%y-%m-%d", "%b-%y")
-"""With two digits for the year, so that the century is not written."""
+_DATES = WORDS["dates"]
+_COMPACT = {form: re.compile(pattern) for form, pattern in _DATES["compact"].items()}
+SHORT = _DATES["short"]
 FITTING = 0.95
 """Share of the cells that a form fits at least: the others are missing."""
-_OTHER_TIMES = (
-    (r"([01]?\d|2[0-3])[.h][0-5]\d([.m][0-5]\d)?s?", "time of day",
-     "write them as 06:30 or 06:30:15"),
-    (r"\d{1,2}:\d\d(:\d\d)? ?[AaPp]\.?[Mm]\.?", "time of day", "write them as 18:30"),
-    (r"-?\d+ days?,? \+?\d+:\d\d(:\d\d(\.\d+)?)?|-?P(T?\d+[YMWDHS])+T?.*|\d{2,3}:\d\d:\d\d",
-     "duration", "write them as a number of days, or of hours"),
-    (r"\d{4}[- ]?Q[1-4]|Q[1-4][- /]\d{4}", "quarter", "write them as their first day, 2024-04-01"),
-    (r"\d+([.,]\d+)? ?(±|\+/?-|/|[x×]) ?\d+([.,]\d+)?", "pair",
-     "write them in two columns"),
-    (r"\d{4}-?W\d\d", "week", "write them as their first day, 2024-04-01"),
-)  # fmt: skip
-
-OTHERS = {
-    "time of day": "times of day",
-    "duration": "durations",
-    "quarter": "quarters",
-    "week": "weeks",
-    "pair": "pairs of numbers",
-}
+OTHERS = {unread["kind"]: unread["plural"] for unread in WORDS["unread"]}
 """Times and pairs that are not read, and their plurals."""
 
 
@@ -106,9 +77,10 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
 
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
     """Return which unread times or pairs texts are, and how to write them; None for none."""
-    for pattern, kind, advice in _OTHER_TIMES:
-        if all(re.fullmatch(pattern, text.strip()) is not None for text in texts):
-            return kind, f"{OTHERS[kind]} in this form are not read: {advice}"
+    for unread in WORDS["unread"]:
+        if all(re.fullmatch(unread["pattern"], text.strip()) is not None for text in texts):
+            plural = unread["plural"]
+            return unread["kind"], f"{plural} in this form are not read: {unread['advice']}"
     return None
 
 
@@ -133,9 +105,9 @@ def _compact(texts: Mapping[str, int]) -> bool:
 
 
 def _tried(texts: Mapping[str, int]) -> list[str]:
-    forms = [ISO, *_DAYS, *_MONTHS, *_COMPACT]
+    forms = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
     if any(":" in text for text in texts):
-        forms += [day + time for day in _DAYS for time in _TIMES]
+        forms += [day + time for day in _DATES["days"] for time in _DATES["times"]]
     return forms
 
 
@@ -166,23 +138,6 @@ def _differ(texts: Mapping[str, int], one: str, two: str) -> bool:
     return any(datetime.strptime(text, one) != datetime.strptime(text, two) for text in both)
 
 
-SCALES = (
-    ("minor", "moderate", "major", "extreme"),
-    ("none", "minimal", "mild", "moderate", "severe", "very severe"),
-    ("very low", "low", "medium", "high", "very high"),
-    ("very low", "low", "moderate", "high", "very high"),
-    ("very low", "low", "normal", "high", "very high"),
-    ("tiny", "small", "medium", "large", "huge"),
-    ("never", "rarely", "sometimes", "often", "always"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
-    ("primary", "secondary", "tertiary"),
-    ("beginner", "intermediate", "advanced", "expert"),
-)
-"""Words from low to high."""
-
-
 MOST_RANGES = 40
 """More texts with a number in front than this are codes, and no ranges."""
 
@@ -203,7 +158,7 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
     words = {value.strip().lower(): value for value in values}
     if len(words) < 3 or len(words) < len(values):
         return None
-    for scale in SCALES:
+    for scale in WORDS["scales"]:
         if words.keys() <= set(scale):
             example = next(iter(words.values()))
             capital = str.capitalize if example[:1].isupper() else str
@@ -318,7 +273,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     other = other_times(texts)
     if other is not None:
         return _texts(texts, other[0], (other[1],))
-    forms = (ISO, *_DAYS, *_MONTHS, *SHORT)
+    forms = (ISO, *_DATES["days"], *_DATES["months"], *SHORT)
     if all(any(_fits(text, form) for form in forms) for text in texts):
         several = "dates in several forms cannot be read: write them as 2020-05-17"
         return _texts(texts, "text", (several,))

@@ -20,20 +20,13 @@ from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.quantities import Codes, texts_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.text_columns import SUMS, cell_or_nan, cells, kinds_in, written
+from asyncdp_sim.data.tables.text_columns import SUMS, WORDS, cell_or_nan, cells, kinds_in, written
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-FACTORS = {
-    10.0: "",
-    18.02: ", as between mg/dL and mmol/L of glucose",
-    38.67: ", as between mg/dL and mmol/L of cholesterol",
-    88.4: ", as between mg/dL and µmol/L of creatinine",
-    100.0: ", as between a share and per cent",
-    1000.0: ", as between units with and without kilo, or 1,222 and 1.222",
-}
+FACTORS = dict(WORDS["factors"])
 """Factors between units that are often mixed, and whose they are."""
 NEAR = 0.15
 """Relative distance from such a factor."""

@@ -11,13 +11,15 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
+from importlib.resources import files
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +28,10 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+WORDS: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+"""Words, marks and letters of cells, and what they mean."""
+SUMS = re.compile(WORDS["sums"].replace("\n", ""), re.IGNORECASE)
+"""Words for a row of sums or means."""
 _PLAIN = r"^-?[0-9]+(\.[0-9]+)?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _NONE = r"[^\s\S]"
@@ -172,14 +178,6 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
     table = np.append(numbers, np.nan)
     table[words] = [code(spelled(distinct[place])) for place in words]
     return np.asarray(table[codes])
-
-
-SUMS = re.compile(
-    r"(?:grand |sub-?)?totals?|sum|summe|insgesamt|gesamt|ensemble|suma|totaal|average|mean|"
-    r"mittelwert|moyenne|итого|всего|合計|합계",
-    re.IGNORECASE,
-)
-"""Words for a row of sums or means."""
 
 
 def written(value: object) -> str:
