@@ -72,15 +72,18 @@ def same_name(
     return tuple(EncodedColumn(name, (name,), code) for name in names)
 
 
-def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[EncodedColumn, ...]:
-    """Declare a column ``raw=name`` per name: 1 for its members, 0 for any other text."""
+def indicators(
+    raw: str, texts: Sequence[str] | Mapping[str, Sequence[str]]
+) -> tuple[EncodedColumn, ...]:
+    """Declare a column ``raw=name`` of 1 for a text, or for a named group of them; else 0."""
+    groups = texts if isinstance(texts, Mapping) else {text: (text,) for text in texts}
     return tuple(
         EncodedColumn(
             f"{raw}={name}",
             (raw,),
-            partial(coded_texts, codes=dict.fromkeys(texts, 1.0), other=0.0),
+            partial(coded_texts, codes=dict.fromkeys(members, 1.0), other=0.0),
         )
-        for name, texts in members.items()
+        for name, members in groups.items()
     )
 
 

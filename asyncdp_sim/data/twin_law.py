@@ -1,6 +1,7 @@
 """Laws of the rows of synthetic twins: variables are functions of correlated normals."""
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -60,8 +61,9 @@ def lower_triangular(rows: Sequence[Sequence[float]]) -> Array:
 
 @cache
 def shipped(name: str) -> Any:
-    """Return what one of the files holds that ship with this package."""
-    return json.loads(resources.files("asyncdp_sim.data").joinpath(name).read_text("utf-8"))
+    """Return what a file of JSON or TOML holds that ships with this package."""
+    text = resources.files("asyncdp_sim.data").joinpath(name).read_text("utf-8")
+    return tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
 
 
 CHUNK_ROWS = 8192

@@ -27,7 +27,7 @@ from asyncdp_sim.data.lending_data import (
 )
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
-from asyncdp_sim.data.twin_law import CHUNK_ROWS, Twin
+from asyncdp_sim.data.twin_law import CHUNK_ROWS, Twin, shipped
 from scenarios.twins import lending as calibrate
 from tests.tables import table
 from tests.together import together
@@ -188,7 +188,8 @@ def test_a_purpose_that_is_not_listed_has_no_indicator():
 
 
 def test_every_state_is_in_one_division():
-    states = [s for members in lending_data.DIVISIONS.values() for s in members.split()]
+    divisions = shipped("lending_columns.toml")["plain"]["indicators"]["addr_state"]
+    states = [state for members in divisions.values() for state in members]
     assert len(states) == len(set(states)) == 51
 
 
