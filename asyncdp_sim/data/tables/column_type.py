@@ -93,7 +93,7 @@ def spelled(text: str, form: str) -> str:
 def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
     """Return a text whose date is another by each form."""
     for text in sorted(texts):
-        if all(_fits(text, form) for form in forms):
+        if all(fits(text, form) for form in forms):
             read = {datetime.strptime(text.strip(), form) for form in forms}
             if len(read) == len(forms):
                 return text
@@ -114,13 +114,14 @@ def _tried(texts: Mapping[str, int]) -> list[str]:
 def _share(texts: Mapping[str, int], form: str, cells: int) -> float:
     missed, most = 0, (1 - FITTING) * cells
     for text, count in texts.items():
-        missed += count * (not _fits(text, form))
+        missed += count * (not fits(text, form))
         if missed > most:
             return 0.0
     return 1 - missed / cells
 
 
-def _fits(text: str, form: str) -> bool:
+def fits(text: str, form: str) -> bool:
+    """Tell whether a text is a date in a form."""
     text = text.strip()
     if form == ISO:
         return not np.isnan(days(text))
@@ -134,7 +135,7 @@ def _fits(text: str, form: str) -> bool:
 
 
 def _differ(texts: Mapping[str, int], one: str, two: str) -> bool:
-    both = (text.strip() for text in texts if _fits(text, one) and _fits(text, two))
+    both = (text.strip() for text in texts if fits(text, one) and fits(text, two))
     return any(datetime.strptime(text, one) != datetime.strptime(text, two) for text in both)
 
 
@@ -262,7 +263,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     if fit is not None:
         return fit
     if _padded(texts):
-        reading = f"{_typed(name, kind='number')} reads numbers"
+        reading = f"{typed(name, kind='number')} reads numbers"
         return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
     if not words.any() and code:
@@ -274,7 +275,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     if other is not None:
         return _texts(texts, other[0], (other[1],))
     forms = (ISO, *_DATES["days"], *_DATES["months"], *SHORT)
-    if all(any(_fits(text, form) for form in forms) for text in texts):
+    if all(any(fits(text, form) for form in forms) for text in texts):
         several = "dates in several forms cannot be read: write them as 2020-05-17"
         return _texts(texts, "text", (several,))
     order = None if code else ordered(sorted(texts))
@@ -353,7 +354,7 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
     example = next(text for text in sorted(texts) if either_mark({text: 1}))
     both = [
         f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
-        f"({_typed(name, kind='money', decimal=mark)})"
+        f"({typed(name, kind='money', decimal=mark)})"
         for mark in ".,"
     ]
     return _question(f"{example!r} may be {' or '.join(both)}")
@@ -372,7 +373,7 @@ def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}
     if len(marked) < 2 or units.keys() != {("", "")}:
         return None
-    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in marked)
+    line = " or ".join(typed(name, kind="money", decimal=mark) for mark in marked)
     return _question(
         f"{' and '.join(map(repr, marked.values()))} have different decimal marks: write all "
         f"alike, or {line} reads one mark, and cells with the other count as missing"
@@ -386,11 +387,11 @@ def _asked(name: str, notation: Notation) -> Fitting:
     factors = {
         tail: meanings.get(tail, -1 if tail[0].upper() in "DSWB" else 1) for tail in question
     }
-    answer = _typed(name, kind="money", factors=factors)
+    answer = typed(name, kind="money", factors=factors)
     return _question(f"what do {' and '.join(question)} mean? For example {answer}")
 
 
-def _typed(name: str, **encoding: Any) -> str:
+def typed(name: str, **encoding: Any) -> str:
     """Return the option that declares a column."""
     return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
 
@@ -403,13 +404,13 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
     if len(forms) > 1:
         example = differing(texts, forms)
         both = [
-            f"{spelled(example, form)} ({_typed(name, kind='date', format=form)})" for form in forms
+            f"{spelled(example, form)} ({typed(name, kind='date', format=form)})" for form in forms
         ]
         return _question(f"{example!r} may be {' or '.join(both)}")
     if len(forms) == 0:
         count = sum(texts.values())
         short = [form for form in SHORT if count > 0 and _share(texts, form, count) >= FITTING]
-        lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
+        lines = " or ".join(typed(name, kind="date", format=form) for form in short)
         text = f"dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
         return _question(text) if len(short) > 0 else None
     [form] = forms

@@ -1,5 +1,6 @@
 """Encodings of texts: categories, orders and classes; and the union of all encodings."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_WHOLE_BY_COMMA = re.compile(r"(?<=\d),00?$")
+"""What is left out of whole numbers such as 1,0; three digits would be thousands."""
 Texts = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
 
 
@@ -287,8 +290,9 @@ def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
 
 
 def _size(text: str) -> float:
+    """Return a label as a number, also one such as 1,0; NaN for none."""
     try:
-        return float(text)
+        return float(_WHOLE_BY_COMMA.sub("", text))
     except ValueError:
         return np.nan
 

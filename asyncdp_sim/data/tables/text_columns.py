@@ -86,15 +86,18 @@ def cell_or_nan(text: str, decimal: str = ".", kinds: Collection[str] = KINDS) -
 def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     """Return as what the texts of a column are read; everything where none is there.
 
-    Numbers and truths are alike; of these, times and dates, those that most cells are.
+    Numbers and truths are alike where the numbers are 0 and 1; of these, times and dates, those
+    that most cells are.
     """
     if column.dtype.kind in "iufmM":
         return KINDS
-    words = cells(column, decimal, ("number",))[1]
+    values, words = cells(column, decimal, ("number",))
     met = Counter({"number": int((column.notna() & ~words).sum())})
     for value, count in column[words].astype(object).value_counts().items():
         met[_reading(spelled(value), decimal)[0]] += int(count)
-    families = ({"number", "truth"}, {"time"}, {"date"})
+    of_labels = np.isin(values[~np.isnan(values)], (0, 1)).all()
+    numbers = [{"number", "truth"}] if of_labels else [{"number"}, {"truth"}]
+    families = (*numbers, {"time"}, {"date"})
     most = max(families, key=lambda kinds: sum(met[kind] for kind in kinds))
     return frozenset(kind for kind in most if met[kind] > 0) or KINDS
 
