@@ -22,9 +22,15 @@ from asyncdp_sim.data.tables.column_type import (
     typed,
     unread_words,
 )
-from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Drop,
+    Encoding,
+    Measured,
+    spellings_in,
+    texts_of,
+)
 from asyncdp_sim.data.tables.file_form import UNNAMED
-from asyncdp_sim.data.tables.quantities import Measured, texts_of
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, plain_digits, spelled, written
 
 if TYPE_CHECKING:
@@ -377,8 +383,8 @@ def _counted_date(seen: _Seen) -> str:
         if all(len(text) == width and fits(text, form) for text in texts):
             first = min(texts)
             line = typed(seen.name, kind="date", format=form)
-            day = datetime.strptime(first, form)
-            return f"dates as {form}? {first} would be {day:%Y-%m-%d}, which {line} reads"
+            read = datetime.strptime(first, form)
+            return f"dates as {form}? {first} would be {read:%Y-%m-%d}, which {line} reads"
     return ""
 
 

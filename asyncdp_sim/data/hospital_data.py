@@ -45,20 +45,23 @@ from asyncdp_sim.data.declared_columns import (
     Encode,
     EncodedColumn,
     Encoding,
+    Twin,
+    Write,
     available,
     coded_texts,
+    draw,
     encoded,
     indicators,
     lacking,
     place_in,
     same_name,
+    shipped,
 )
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
-from asyncdp_sim.data.twin_law import Twin, Write, draw, shipped
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -41,12 +41,17 @@ from asyncdp_sim.data.declared_columns import (
     Encode,
     EncodedColumn,
     Encoding,
+    Twin,
+    Write,
     available,
+    chunks,
+    draw,
     encoded,
     indicators,
     lacking,
     place_in,
     same_name,
+    shipped,
 )
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
@@ -54,7 +59,6 @@ from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
-from asyncdp_sim.data.twin_law import Twin, Write, chunks, draw, shipped
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,9 +22,8 @@ from asyncdp_sim.data.held_out import trained_on
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
-from asyncdp_sim.data.tables.encodings import Drop, Encoding
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
-from asyncdp_sim.data.tables.quantities import texts_of
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,

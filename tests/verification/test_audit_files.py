@@ -9,8 +9,7 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.tables import encoded_columns, table_data
 from asyncdp_sim.data.tables.encoded_columns import encoded
-from asyncdp_sim.data.tables.encodings import Ordinal
-from asyncdp_sim.data.tables.quantities import Number
+from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.scenario import load
 from tests import scenes

@@ -24,8 +24,7 @@ from asyncdp_sim.data.tables.amounts import (
     parts_of,
     shows_mark,
 )
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
-from asyncdp_sim.data.tables.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import (
     WORDS,
     cells,

@@ -15,10 +15,9 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import key_of, number, percent, shorten, some_of
-from asyncdp_sim.data.tables.encodings import Encoding, usual
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, texts_of, usual
 from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.quantities import Codes, texts_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.text_columns import SUMS, WORDS, cell_or_nan, cells, kinds_in, written
 

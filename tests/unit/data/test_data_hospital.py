@@ -12,6 +12,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data import hospital_data as hospital_twin
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.hospital_data import (
     COLUMNS,
     HOSPITAL,
@@ -27,7 +28,6 @@ from asyncdp_sim.data.hospital_data import (
 )
 from asyncdp_sim.data.hospital_data import encode_as_published as encode_published
 from asyncdp_sim.data.tables.rows import Encoded
-from asyncdp_sim.data.twin_law import Twin
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 from tests.one_in import one_in

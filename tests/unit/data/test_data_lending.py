@@ -14,6 +14,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data import lending_data as twin
+from asyncdp_sim.data.declared_columns import CHUNK_ROWS, Twin, shipped
 from asyncdp_sim.data.lending_data import (
     BLOCK_ROWS,
     TABLE_ROWS,
@@ -27,7 +28,6 @@ from asyncdp_sim.data.lending_data import (
 )
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
-from asyncdp_sim.data.twin_law import CHUNK_ROWS, Twin, shipped
 from scenarios.twins import lending as calibrate
 from tests.tables import table
 from tests.together import together

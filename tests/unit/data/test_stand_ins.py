@@ -10,9 +10,9 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, HospitalData, LendingData, fraud_data
 from asyncdp_sim.data import lending_data as lending
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, Unlikeness, apart, unlike
 from asyncdp_sim.data.tables.table_data import TableData
-from asyncdp_sim.data.twin_law import Twin
 
 # Rows drawn from public ones: no private cell has a say, and moments are those of the public.
 
