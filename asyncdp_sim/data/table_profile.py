@@ -18,8 +18,7 @@ from asyncdp_sim.data.column_profile import (
     lost_digits,
     target_looked_at,
 )
-from asyncdp_sim.data.held_out import trained_on
-from asyncdp_sim.data.splits import name_of
+from asyncdp_sim.data.splits import name_of, trained_on
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of

@@ -19,8 +19,7 @@ from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.held_out import codes_of, ranks_of
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit, codes_of, ranks_of
 from asyncdp_sim.data.tables import read
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,

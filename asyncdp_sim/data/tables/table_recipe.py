@@ -18,8 +18,17 @@ from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.held_out import HeldOutShare, held_out_note, keep_apart
-from asyncdp_sim.data.splits import InOrder, OwnerSplit, Split, SplitKind, TableToSplit, ValuesOf
+from asyncdp_sim.data.splits import (
+    HeldOutShare,
+    InOrder,
+    OwnerSplit,
+    Split,
+    SplitKind,
+    TableToSplit,
+    ValuesOf,
+    held_out_note,
+    keep_apart,
+)
 from asyncdp_sim.data.tables.preprocessing import (
     LARGEST,
     EigenUncentred,
