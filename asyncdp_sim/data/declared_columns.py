@@ -19,10 +19,10 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf, require_records
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.rows import Encoded, FileRows, OnDemand, Swap, consecutive, raw_values
-from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 
 if TYPE_CHECKING:

@@ -50,11 +50,10 @@ from asyncdp_sim.data.declared_columns import (
     lower_triangular,
     shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:

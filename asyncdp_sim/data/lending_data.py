@@ -53,11 +53,10 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
     shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 
 if TYPE_CHECKING:

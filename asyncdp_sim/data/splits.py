@@ -19,6 +19,7 @@ from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.data.tables.rows import Swap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,34 +167,49 @@ ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""
 
 
+@dataclass(frozen=True)
+class BuildRequest:
+    """The owners that records are built for.
+
+    Attributes
+    ----------
+    n_owners : int
+        N ≥ 1.
+    records : sequence of int or None
+        n_i; None where the data say it.
+    streams : Streams or Scope
+        The run's random streams.
+    swap : Swap, optional
+        The record that is replaced.
+    """
+
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    swap: Swap | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class TableToSplit:
     """A table whose rows are to be given to owners.
 
     Attributes
     ----------
+    request : BuildRequest
     values_of : callable
         From a column to its raw values, None where empty.
     available : int
         Rows 0…available−1 may be given to owners.
     public : int
         Public rows held back from the owners; for the error's text.
-    n_owners : int
-        N.
-    records : sequence of int, optional
-        n_i, where the scenario and not the table says it.
-    streams : Streams or Scope
-        The run's random streams.
     targets, public_targets : array
         Targets of all rows, NaN where there is none, and of the public ones.
     """
 
+    request: BuildRequest
     values_of: ValuesOf
     available: int
     public: int
-    n_owners: int
-    records: Sequence[int] | None
-    streams: Streams | Scope
     targets: Array
     public_targets: Array
 
@@ -313,9 +329,9 @@ class InTurn(SplitKind):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
-        wanted = require_records(table.records)
+        wanted = require_records(table.request.records)
         table.require_rows(sum(wanted))
-        order, ends = self.order(table.available, table.streams), np.cumsum(wanted)
+        order, ends = self.order(table.available, table.request.streams), np.cumsum(wanted)
         return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
 
 
@@ -381,13 +397,14 @@ class ByColumn(NamedByFields):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
+        request = table.request
         values = table.values_of(self.column)[: table.available]
         groups, too_few = _groups(values, self.least)
-        if len(groups) != table.n_owners:
+        if len(groups) != request.n_owners:
             enough = f" with at least {self.least} rows" if self.least > 1 else ""
             values_of = f"the number of distinct values of {self.column!r}{enough}"
             rule = f"allowed is {len(groups)}, {values_of}"
-            raise DataError([Fault("owners.count", str(table.n_owners), rule)])
+            raise DataError([Fault("owners.count", str(request.n_owners), rule)])
         names = tuple(_in_order(groups))
         rows = [groups[name] for name in names]
         notes = (
@@ -408,7 +425,7 @@ class ByColumn(NamedByFields):
                 column=self.column,
             ),
         )
-        if table.records is None:
+        if request.records is None:
             return OwnerSplit(rows, names, notes)
         faults = [
             Fault(
@@ -416,12 +433,14 @@ class ByColumn(NamedByFields):
                 f"{n} for owner {owner}",
                 f"{self.column} {name!r} has {len(own)} rows",
             )
-            for owner, (n, own, name) in enumerate(zip(table.records, rows, names, strict=True), 1)
+            for owner, (n, own, name) in enumerate(
+                zip(request.records, rows, names, strict=True), 1
+            )
             if n > len(own)
         ]
         if len(faults) > 0:
             raise DataError(faults)
-        rows = [own[:n] for own, n in zip(rows, table.records, strict=True)]
+        rows = [own[:n] for own, n in zip(rows, request.records, strict=True)]
         return OwnerSplit(rows, names, notes)
 
     @override
@@ -492,19 +511,20 @@ class Dirichlet(NamedByFields):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
-        count, n_owners = table.available if self.rows is None else self.rows, table.n_owners
+        request = table.request
+        count = table.available if self.rows is None else self.rows
         table.require_rows(count)
         public = table.public_targets
         group, n_groups = self._groups(table.targets[:count], public[~np.isnan(public)])
-        shares = self._shares(n_groups, n_owners, table.streams)
+        shares = self._shares(n_groups, request.n_owners, request.streams)
         # In order, so that a row's owner is where its own number falls among its group's shares.
         ends = np.cumsum(shares, axis=1)[:, :-1]
-        number = table.streams.generator("data", "split", "rows").random(count)
+        number = request.streams.generator("data", "split", "rows").random(count)
         owner = np.empty(count, dtype=np.int64)
         for g in range(n_groups):
             mine = group == g
             owner[mine] = np.searchsorted(ends[g], number[mine], side="right")
-        rows = [np.flatnonzero(owner == i) for i in range(n_owners)]
+        rows = [np.flatnonzero(owner == i) for i in range(request.n_owners)]
         sizes = [len(mine) for mine in rows]
         if 0 in sizes:
             problem = (

@@ -6,6 +6,7 @@ public cells alone decide what that is.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -19,7 +20,15 @@ from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit, codes_of, ranks_of
+from asyncdp_sim.data.splits import (
+    BuildRequest,
+    ByColumn,
+    InOrder,
+    SplitKind,
+    TableToSplit,
+    codes_of,
+    ranks_of,
+)
 from asyncdp_sim.data.tables import read
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
@@ -39,7 +48,7 @@ from asyncdp_sim.data.tables.rows import (
     raw_values,
     require_column,
 )
-from asyncdp_sim.data.tables.table_recipe import BuildRequest, FaultCollector, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import FaultCollector, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
@@ -381,11 +390,9 @@ class TableData(TableRecipe):
         """Return the table to be split; nothing is known of its targets."""
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
-        return TableToSplit(
-            lambda column: raw_values(ground.frame, column, self._split_key),
-            len(unknown), held_back, request.n_owners, request.records,
-            request.streams.afresh(), unknown, unknown,
-        )  # fmt: skip
+        afresh = replace(request, streams=request.streams.afresh())
+        values_of = partial(raw_values, ground.frame, key=self._split_key)
+        return TableToSplit(afresh, values_of, len(unknown), held_back, unknown, unknown)
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:

@@ -4,7 +4,6 @@ import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -16,9 +15,9 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import (
+    BuildRequest,
     HeldOutShare,
     InOrder,
     OwnerSplit,
@@ -53,28 +52,6 @@ if TYPE_CHECKING:
 
 Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
-
-
-@dataclass(frozen=True)
-class BuildRequest:
-    """The owners that records are built for.
-
-    Attributes
-    ----------
-    n_owners : int
-        N ≥ 1.
-    records : sequence of int or None
-        n_i; None where the data say it.
-    streams : Streams or Scope
-        The run's random streams.
-    swap : Swap, optional
-        The record that is replaced.
-    """
-
-    n_owners: int
-    records: Sequence[int] | None
-    streams: Streams | Scope
-    swap: Swap | None = None
 
 
 class FaultCollector:
@@ -243,9 +220,8 @@ class TableRecipe(DataKind):
         held_back = 0 if self.public_overlap else self.public_records
         streams = request.streams
         to_split = TableToSplit(
-            values_of, available, held_back, request.n_owners, request.records, streams,
-            table.target, table.target[first_public:],
-        )  # fmt: skip
+            request, values_of, available, held_back, table.target, table.target[first_public:]
+        )
         with collector.step():
             replaced = request.swap is not None and self._row_split.by_target
             owned = self._owned_before(request) if replaced else self._row_split.owned(to_split)

@@ -8,7 +8,14 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
-from asyncdp_sim.data.splits import Dirichlet, Split, TableToSplit, keep_apart, trained_on
+from asyncdp_sim.data.splits import (
+    BuildRequest,
+    Dirichlet,
+    Split,
+    TableToSplit,
+    keep_apart,
+    trained_on,
+)
 from asyncdp_sim.data.tables.rows import Swap
 from tests.reproducibility.runs import scenario
 
@@ -18,16 +25,15 @@ ORACLE = pytest.mark.oracle("assignment of rows to owners")
 
 
 def owner_rows(split, available, public, records, streams):
-    who = (None, available, public, len(records), records, streams)
-    asked = TableToSplit(*who, np.zeros(available), np.zeros(public))
+    request = BuildRequest(len(records), records, streams)
+    asked = TableToSplit(request, None, available, public, np.zeros(available), np.zeros(public))
     return parse(Split, split).owned(asked).rows
 
 
 def by_value(column, values, n_owners, records, least=1):
     """Return the rows and notes of a split by a column with these values."""
-    asked = TableToSplit(
-        lambda _: values, len(values), 0, n_owners, records, Streams(1), np.zeros(0), np.zeros(0)
-    )
+    request = BuildRequest(n_owners, records, Streams(1))
+    asked = TableToSplit(request, lambda _: values, len(values), 0, np.zeros(0), np.zeros(0))
     found = parse(Split, {"column": column, "least": least}).owned(asked)
     return found.rows, found.notes
 
@@ -102,7 +108,8 @@ N, ROWS, PUBLIC = 4, 400, 100
 
 
 def dealt(split, target, known, n=N, seed=1):
-    asked = TableToSplit(None, len(target), len(known), n, None, Streams(seed), target, known)
+    request = BuildRequest(n, None, Streams(seed))
+    asked = TableToSplit(request, None, len(target), len(known), target, known)
     return split.owned(asked).rows
 
 
