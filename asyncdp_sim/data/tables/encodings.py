@@ -50,6 +50,10 @@ class Cells:
     misfits: Bools
 
 
+Reader = Callable[["pd.Series"], Cells]
+"""From a column to its numbers, of which each depends on its own cell alone."""
+
+
 @dataclass(frozen=True, eq=False)
 class Codes:
     """The numbers for cells of a column, with a code learned from public cells.
@@ -73,7 +77,7 @@ class Codes:
     """
 
     names: tuple[str, ...]
-    read: Callable[["pd.Series"], Cells]
+    read: Reader
     unknown: tuple[float, ...]
     said: Callable[[int, int], str] | None = None
     coding: str | None = None
@@ -123,8 +127,11 @@ class Measured(EncodingKind):
     """As what cells are read, in words."""
 
     @abstractmethod
-    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
-        """Return what reads the value of each cell independently, as public cells show."""
+    def reader(self, public: "pd.Series", decimal: str) -> tuple[Reader, tuple[str, ...]]:
+        """Return what reads each cell independently, as public cells show, and names of flags.
+
+        Flags are columns of 0 and 1 behind the quantities.
+        """
 
     def shown(self, value: float) -> str:
         """Return a value of the first column as a person reads it."""
@@ -132,13 +139,17 @@ class Measured(EncodingKind):
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        read = self.reader(public, decimal)
-        means = _means(read(public).values)
+        read, flags = self.reader(public, decimal)
+        parts = tuple(f"{name} {part}" for part in self.read_apart) or (name,)
+        means = _means(read(public).values[: len(parts)])
+        sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
+        coding = FormattedMessage(sentence, column=name, count=len(flags))
         return Codes(
-            names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
+            names=(*parts, *(f"{name} {flag}" for flag in flags)),
             read=read,
-            unknown=tuple(np.nan_to_num(means).tolist()),
+            unknown=(*np.nan_to_num(means).tolist(), *(0.0 for _ in flags)),
             said=partial(_replaced, name, means[~np.isnan(means)].tolist(), self.unread),
+            coding=coding if len(flags) > 0 else None,
             measured=True,
         )
 
@@ -185,14 +196,14 @@ class Number(Measured):
     kind: Literal["number"] = "number"
 
     @override
-    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+    def reader(self, public: "pd.Series", decimal: str) -> tuple[Reader, tuple[str, ...]]:
         kinds = kinds_in(public, decimal)
 
         def read(column: "pd.Series") -> Cells:
             values, none = cells(column, decimal, kinds)
             return Cells([values], none)
 
-        return read
+        return read, ()
 
 
 class Money(Measured):
@@ -219,15 +230,14 @@ class Money(Measured):
 
     @override
     def without_rare(self, public: "pd.Series", least: int) -> Self:
-        extra = len(self.learn(public, "", ".").names) - 1
-        return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
+        _, flags = self.reader(public, ".")
+        more = {"least": max(least, self.least)}
+        return self.model_copy(update=more) if len(flags) > 0 else self
+
+    unread = "amounts"
 
     @override
-    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
-        return self.learn(public, "", decimal).read
-
-    @override
-    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+    def reader(self, public: "pd.Series", decimal: str) -> tuple[Reader, tuple[str, ...]]:
         texts = texts_of(public)
         notation = notation_of(texts, decimal, self.decimal, self.factors)
         counts = Counter[str]()
@@ -235,28 +245,18 @@ class Money(Measured):
             amount = notation.read(text)
             counts["bound"] += count * amount.bounded
             counts[amount.flag] += count
-        extra = [flag for flag in ("bound", *notation.flags) if counts[flag] >= self.least]
+        flags = [flag for flag in ("bound", *notation.flags) if counts[flag] >= self.least]
         read_value = cache(notation.read)
 
         def read(column: "pd.Series") -> Cells:
             column = with_mark(column, notation.decimal)
             amount = by_text(column, lambda text: read_value(text).value)
-            for flag in extra:
+            for flag in flags:
                 marks = partial(_mark_of, read_value, flag)
                 amount.values.append(map_text(column, marks, as_written=True))
             return amount
 
-        means = _means(read(public).values[:1])
-        sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
-        coding = FormattedMessage(sentence, column=name, count=len(extra))
-        return Codes(
-            names=(name, *(f"{name} {flag}" for flag in extra)),
-            read=read,
-            unknown=(float(np.nan_to_num(means[0])), *(0.0 for _ in extra)),
-            said=partial(_replaced, name, means[~np.isnan(means)].tolist(), "amounts"),
-            coding=coding if len(extra) > 0 else None,
-            measured=True,
-        )
+        return read, tuple(flags)
 
 
 def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
@@ -309,8 +309,8 @@ class Date(Measured):
     read_apart = trait(lambda self: self.parts)
 
     @override
-    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
-        return self.quantities
+    def reader(self, public: "pd.Series", decimal: str) -> tuple[Reader, tuple[str, ...]]:
+        return self.quantities, ()
 
     def quantities(self, column: "pd.Series") -> Cells:
         """Return the days of each cell, or its parts."""
@@ -460,33 +460,27 @@ class Ordinal(EncodingKind):
         def read(column: "pd.Series") -> Cells:
             return by_text(column, lambda text: places.get(text, np.nan))
 
-        lost = FROM_PRIVATE + "{column}: {missing} missing or unseen values became "
+        coding, unknown, became = None, float(len(order)), "{unknown:.0f}."
         if self.order is None:  # a dictionary
-            unseen, lost = len(order), lost + "{unseen}."
             coding = FormattedMessage(
                 "{column}: text, coded {codes} by the sorted public values, {unseen} for missing "
                 "and unseen ones.",
                 column=name,
-                codes=Ends(0, unseen - 1),
-                unseen=unseen,
+                codes=Ends(0, len(order) - 1),
+                unseen=len(order),
             )
-            return Codes(
-                names=(name,),
-                read=read,
-                unknown=(float(unseen),),
-                said=lambda n, _: FormattedMessage(lost, column=name, missing=n, unseen=unseen),
-                coding=coding,
-            )
-        [met] = read(public).values
-        public_places = met[~np.isnan(met)]
-        middle = float(np.mean(public_places)) if len(public_places) > 0 else (len(order) - 1) / 2
-        whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
-        lost += "{middle:g}, " + whose
+        else:
+            [mean] = _means(read(public).values)
+            unknown, became = float(mean), "{unknown:g}, the public mean."
+            if np.isnan(mean):
+                unknown, became = (len(order) - 1) / 2, "{unknown:g}, the middle of the order."
+        lost = f"{FROM_PRIVATE}{{column}}: {{missing}} missing or unseen values became {became}"
         return Codes(
             names=(name,),
             read=read,
-            unknown=(middle,),
-            said=lambda n, _: FormattedMessage(lost, column=name, missing=n, middle=middle),
+            unknown=(unknown,),
+            said=lambda n, _: FormattedMessage(lost, column=name, missing=n, unknown=unknown),
+            coding=coding,
         )
 
 
