@@ -31,7 +31,7 @@ from asyncdp_sim.data.tables.encodings import (
     texts_of,
 )
 from asyncdp_sim.data.tables.file_form import UNNAMED
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, plain_digits, spelled, written
+from asyncdp_sim.data.tables.text_columns import WORDS, cell_or_nan, plain_digits, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,23 +70,10 @@ REPEATED = 1.3
 """Mean number of public rows of a value from which values repeat as persons do."""
 MOST_OF_A_PERSON = 50
 """Public rows of a value at most, if values are persons."""
-_PERSON = re.compile(
-    r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
-)
+_PERSON = re.compile(WORDS["likely"]["persons"])
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
-_DATED = re.compile(
-    r"date|datum|fecha|(?:^|[^a-z])(?:data|day|admitted|discharged|dob|birth|time|epoch|(?:ts|at)$)"
-)
-_COUNTS = (
-    ("days as Excel counts them", "1899-12-30", 1, 20_000, 60_000),
-    ("seconds since 1970", "1970-01-01", 86_400, 7_305, 24_106),
-    ("milliseconds since 1970", "1970-01-01", 86_400e3, 10_957, 24_106),
-    ("microseconds since 1970", "1970-01-01", 86_400e6, 10_957, 24_106),
-    ("nanoseconds since 1970", "1970-01-01", 86_400e9, 10_957, 24_106),
-)
-"""Units of dates that are numbers, when they begin, how many are a day, and which days are likely:
-of the years 1954 to 2064, 1990 to 2035, and 2000 to 2035."""
-_ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
+_DATED = re.compile(WORDS["likely"]["dates"])
+_ID = re.compile(WORDS["likely"]["ids"])
 
 
 @dataclass(frozen=True)
@@ -373,11 +360,11 @@ def _counted_date(seen: _Seen) -> str:
     numbers = seen.values[0][~np.isnan(seen.values[0])]
     if len(numbers) == 0:
         return ""
-    for unit, since, of_a_day, low, high in _COUNTS:
-        least, most = numbers.min() / of_a_day, numbers.max() / of_a_day
-        if low < least <= most < high:
-            first, day = spelled(numbers.min()), np.datetime64(since) + int(least)
-            return f"{unit}? {first} would be {day}; they are read as numbers"
+    for unit in WORDS["dates"]["counted"]:
+        least, most = numbers.min() / unit["of_a_day"], numbers.max() / unit["of_a_day"]
+        if unit["first"] < least <= most < unit["last"]:
+            first, day = spelled(numbers.min()), np.datetime64(unit["since"]) + int(least)
+            return f"{unit['called']}? {first} would be {day}; they are read as numbers"
     texts = {spelled(value) for value in numbers}
     for form, width in (("%y%m%d", 6), ("%Y%j", 7)):
         if all(len(text) == width and fits(text, form) for text in texts):

@@ -21,7 +21,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import BuildRequest, ValuesOf, require_records
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.data.tables.rows import Encoded, FileRows, OnDemand, Swap, consecutive, raw_values
+from asyncdp_sim.data.tables.rows import Encoded, FileRows, OnDemand, Swap, raw_values
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 
@@ -246,13 +246,6 @@ class EncodedColumn:
         return self.code(*(frame[name] for name in self.raw))
 
 
-def some_rows(frame: "pd.DataFrame", rows: Ints) -> "pd.DataFrame":
-    """Return the rows of these numbers, without a copy where they are consecutive."""
-    if consecutive(rows):
-        return frame.iloc[rows[0] : rows[-1] + 1]
-    return frame.take(rows)
-
-
 def coded_texts(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
     """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
     code_of = {text.lower(): code for text, code in codes.items()}
@@ -299,22 +292,17 @@ def available(
     return tuple(columns_by_name.values())
 
 
-def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
-    """Return columns side by side, in Fortran order, NaN as 0."""
-    matrix = np.empty((n_rows, n_columns), order="F")
-    for j, values in enumerate(columns):
-        matrix[:, j] = np.where(np.isnan(values), 0.0, values)
-    return matrix
-
-
 def encoded(
     frame: "pd.DataFrame", used: Sequence[EncodedColumn], target: Array, notes: Iterable[str]
 ) -> OnDemand:
     """Return a raw table in these columns, missing values as 0."""
 
     def encode(rows: Ints) -> Array:
-        part = some_rows(frame, rows)
-        return stacked((column.encode(part) for column in used), len(rows), len(used))
+        part, matrix = frame.take(rows), np.empty((len(rows), len(used)), order="F")
+        for j, column in enumerate(used):
+            values = column.encode(part)
+            matrix[:, j] = np.where(np.isnan(values), 0.0, values)
+        return matrix
 
     return OnDemand(encode, target, tuple(column.name for column in used), tuple(notes))
 

@@ -198,9 +198,7 @@ MOST_UNITS, LEAST_OF_A_UNIT = 3, 10
 """Units or currencies of a column at most, and numbers of each: other words are text."""
 
 
-_CODE = re.compile(
-    r"(?:^|[^a-z])(?:codes?|zip|plz|icd|drg|diag|diagnosis|dx|cpt|version)(?:$|[^a-z])"
-)
+_CODE = re.compile(WORDS["likely"]["codes"])
 
 
 LEAST_PADDED = 2
