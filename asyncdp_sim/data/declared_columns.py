@@ -401,7 +401,8 @@ class DeclaredData(TableRecipe):
         places = FileRows.from_frame(self.path, frame)
         frame.index = range(len(frame))
         spec = self._renamed()
-        frame = spec._replaced(frame, swap)
+        if swap is not None:
+            frame = swap.in_frame(frame, spec.split_column)
         encoded = encode(frame)
         encoded = replace(encoded, notes=(*notes, *encoded.notes))
         return spec._dataset(

@@ -239,7 +239,7 @@ class TableData(TableRecipe):
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
         raw, collector = self._raw_table(), FaultCollector()
-        frame = self._replaced(raw.frame, swap)
+        frame = raw.frame if swap is None else swap.in_frame(raw.frame, self.split_column)
         table = self._encoded(replace(raw, frame=frame), collector)
         return self._dataset(
             table if swap is None else swap.scaled(table),
@@ -288,7 +288,7 @@ class TableData(TableRecipe):
             return None
         ground = self._ground()
         asked = self._to_split(ground, BuildRequest(n_owners, records, streams))
-        knowledge, _ = surrogates.publicly_known(self._row_split, ground, asked)
+        knowledge, _ = ground.known(asked)
         surrogates.require_targets(knowledge)
         return surrogates.PublicTable(knowledge, ground.public, ground.projection)
 
@@ -373,12 +373,14 @@ class TableData(TableRecipe):
             frame, first = pd.DataFrame({column: [*whose, *public_whose]}), len(whose)
         apart = self.public_path is not None
         at_the_end = not apart and self.public_seed is None
-        return surrogates.Ground(frame, first, public, projection, apart, at_the_end)
+        return surrogates.Ground(
+            self._row_split, frame, first, public, projection, apart, at_the_end
+        )
 
     def _stood_in(self, ground: surrogates.Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = surrogates.replaced(self.stand_in, self._row_split, ground, asked, request.streams)
+        table = ground.replaced(self.stand_in, asked, request.streams)
         return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,

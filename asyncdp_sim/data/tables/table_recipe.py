@@ -41,14 +41,13 @@ from asyncdp_sim.data.tables.rows import (
     FROM_PRIVATE,
     FileRows,
     Source,
-    Swap,
     Table,
     require_column,
     take,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
@@ -176,10 +175,6 @@ class TableRecipe(DataKind):
             require_column(self.split_column, columns)
             wanted.add(self.split_column)
         return wanted.__contains__
-
-    def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
-        """Return a raw table with a record replaced, if any; who owns it stays."""
-        return frame if swap is None else swap.in_frame(frame, self.split_column)
 
     def _dataset(
         self,
