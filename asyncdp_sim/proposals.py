@@ -22,7 +22,7 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
 from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
-from asyncdp_sim.data.tables.encoded_columns import encoded
+from asyncdp_sim.data.tables.encoded_columns import encoded, learned
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
 
@@ -94,7 +94,7 @@ def n_features(look: TableLook) -> tuple[int, int]:
     public = look.seen.tail(look.public).reset_index(drop=True)
     declared: dict[str, Encoding] = {column.name: column.encoding for column in look.columns}
     names = [column.name for column in look.columns if column.name != look.target]
-    matrix, _, _ = encoded(public, names, declared, 0, look.form.decimal)
+    matrix, _ = encoded(public, learned(public[names], declared, look.form.decimal), 0)
     scale = matrix.std(axis=0)
     matrix = matrix[:, scale > 0] / scale[scale > 0]
     rank = int(np.linalg.matrix_rank(matrix - matrix.mean(axis=0))) if matrix.size > 0 else 0

@@ -34,6 +34,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     UnlikeOwners,
     encoded,
+    learned,
     own_rows,
     target_of,
 )
@@ -416,7 +417,10 @@ class TableData(TableRecipe):
                 beside.add(self.target, target, np.zeros(len(target), dtype=np.bool_))
             if first_public < len(frame):
                 target[beside.without_sums(frame, places, form.decimal)] = np.nan
-        matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
+        public = frame[self._feature_columns(frame)].iloc[first_public:]
+        codes = learned(public, self.columns, form.decimal)
+        matrix, notes = encoded(frame, codes, first_public, beside)
+        made = tuple(name for code in codes.values() for name in code.names)
         if len(made) == 0:
             rule = "at least one must be a feature"
             collector.end(Fault("data.drop", "all columns", rule))
