@@ -187,8 +187,9 @@ class Number(Measured):
     """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
 
     A time of day is a fraction of the day: 12:00 is 0.5. Most public cells show which of these a
-    column holds: a date among numbers is none of them. A cell that is missing, infinite or not a
-    number becomes the public mean (0 if no public row has a number).
+    column holds: a date among numbers is none of them, nor is true among others than 0 and 1. A
+    cell that is missing, infinite or not a number becomes the public mean (0 if no public row has a
+    number).
     """
 
     as_written = False
@@ -506,7 +507,7 @@ class ClassLabels(EncodingKind):
     """Labels: −1 and 1 for two classes, 1 to K for more. A cell with another value has no label.
 
     Of a feature such a cell is 0. Blanks around a name and capitals do not count unless two names
-    differ in them alone; 1 and 1.0 are one name, and beside true or false also 1 and true.
+    differ in them alone; 1, 1.0 and 1,0 are one name, and beside true or false also 1 and true.
     """
 
     as_written = False
