@@ -9,21 +9,20 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
-from asyncdp_sim.data.column_profile import ColumnLook
 from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
-from asyncdp_sim.data.tables.encoded_columns import encoded
+from asyncdp_sim.data.tables.encoded_columns import encoded, learned
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
 
@@ -33,149 +32,88 @@ MOST_FEATURES = 10
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
     """Return the lines of ``[data]`` and ``[model]`` blocks and what they were chosen from.
 
-    Raises
-    ------
-    DataError
-        If no feature is left, or the target has no numbers.
-    """
-    return [*commented(chosen_from(look)), "", *data_lines(look, folder), "", *model_lines(look)]
-
-
-def chosen_from(look: TableLook) -> tuple[str, str]:
-    """Return the line above all tables that says what settings were chosen from."""
-    return f"chosen_from = {text(look.basis)}", "rows from which these settings were chosen"
-
-
-def data_lines(look: TableLook, folder: Path | None = None) -> list[str]:
-    """Return the lines of a ``[data]`` block, whose paths load from ``folder``.
+    Paths load from ``folder``.
 
     Raises
     ------
     DataError
         If no feature is left, or the target has no numbers.
     """
-    return [*commented(*_fields(look, folder)), "", "[data.columns]", *commented(*_columns(look))]
+    return _lines(look, n_features(look), folder)
 
 
-def model_lines(look: TableLook) -> list[str]:
-    """Return the lines of a ``[model]`` block, by what the target is."""
-    count = len(look.classes)
-    last = look.classes[-1] if count > 0 else ""
-    kinds = {
-        0: [('kind = "ridge"', "least squares")],
-        2: [('kind = "logistic"', f"of two classes; {last!r} is the positive one")],
-    }
-    several = [
-        ('kind = "softmax"', f"multinomial logistic regression; {last!r} is the reference"),
-        (f"classes = {count}", "of the target"),
-    ]
-    shared = [
-        ("intercept = true", "a column of ones, one of the features"),
-        ("regularisation = 1e-3", "σ, a choice"),
-    ]
-    return ["[model]", *commented(*kinds.get(count, several), *shared)]
-
-
-def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
-    path, public = (
+def _lines(
+    look: TableLook, counts: tuple[int, int], folder: Path | None, **of_a_scenario: Any
+) -> list[str]:
+    """Return the lines of ``proposal.toml.j2``: two blocks, or with a choice a whole scenario."""
+    template = Environment(
+        loader=PackageLoader("asyncdp_sim", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template.filters |= {"toml": toml_of, "repr": repr}
+    path, public_path = (
         p if p is None or folder is None else os.path.relpath(p, folder)
         for p in (look.path, look.public_path)
     )
-    yield "[data]", ""
-    yield 'kind = "table"', ""
-    yield f"path = {text(path)}", f"{look.rows} rows"
-    if public is not None:
-        yield f"public_path = {text(public)}", f"{look.public} rows, no owner's"
-    yield f"target = {text(look.target)}", "the column to predict"
-    if len(look.classes) == 0:
-        yield '# unit = "days"', "its unit, used when errors are reported: please fill in"
-    if not look.path.endswith(".parquet"):
-        yield f"separator = {text(look.form.separator)}", "between cells"
-        yield f"decimal = {text(look.form.decimal)}", "decimal mark"
-        yield f"charset = {text(look.form.charset)}", "text encoding"
-    if look.owner is not None:
-        left = len(look.owners) - look.with_records(look.least)
-        least = f", least = {look.least}" if left > 0 else ""
-        out = f"; {left} with fewer records are left out" if left > 0 else ""
-        yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    features, independent = counts
+    text = template.get_template("proposal.toml.j2").render(
+        look=look,
+        path=path,
+        public_path=public_path,
+        missing=[*MISSING, *look.missing],
+        left_out=len(look.owners) - look.with_records(look.least),
+        features=features,
+        independent=independent,
+        held_out=HELD_OUT,
+        columns=list(_columns(look)),
+        **{"choice": None, **of_a_scenario},
+    )
+    return _aligned(text)
+
+
+def _columns(look: TableLook) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, the encoding and a remark of each column; of the target where it has some."""
     for column in look.columns:
-        if column.dropped == "person":
-            yield f"# person = {text(column.name)}", "if its values are persons: rows stay together"
-    if len(look.missing) > 0:
-        words = toml_of([*MISSING, *look.missing])
-        yield f"missing = {words}", "texts that mean a missing cell"
-    where = "the last of the file" if public is None else "the rows of public_path"
-    if look.public_seed is not None:
-        where = "chosen at random"
-    yield f"public_records = {look.public}", f"{where}; they are not private"
-    if look.public_seed is not None:
-        yield f"public_seed = {look.public_seed}", "seed of that choice"
-    yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
-    features, most = n_features(look)
-    comment = f"{most} independent columns of the public rows, and a column of ones"
-    yield f"features = {features + 1}", comment
-    yield f"held_out = {HELD_OUT}", "share of every owner's rows on which models are scored"
+        is_target = column.name == look.target
+        if is_target and column.type == "number" and len(column.suspicious) == 0:
+            continue
+        remarks = ["the target"] * is_target + [column.type]
+        if column.missing > 0:
+            remarks.append(f"{percent(column.missing)} missing")
+        remarks += [f"{column.distinct} distinct", *column.suspicious]
+        kind: Any = column.encoding.kind
+        fields = column.encoding.model_dump(exclude_defaults=True, exclude={"kind"})
+        encoding = kind if len(fields) == 0 else {"kind": kind, **fields}
+        yield key_of(column.name), toml_of(encoding), " ".join("; ".join(remarks).split())
 
 
-def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
-    for column in look.columns:
-        comments = [
-            column.type,
-            *([f"{percent(column.missing)} missing"] if column.missing > 0 else []),
-        ]
-        if column.name != look.target:
-            yield (
-                f"{key_of(column.name)} = {_inline(column.encoding)}",
-                _comment_on(column, comments),
-            )
-        elif column.type != "number" or len(column.suspicious) > 0:
-            yield (
-                f"{key_of(column.name)} = {_inline(column.encoding)}",
-                _comment_on(column, ["the target", *comments]),
-            )
-
-
-def _comment_on(each: ColumnLook, said: Sequence[str]) -> str:
-    """Return the comment on a column: these remarks, and what is suspicious of it."""
-    return "; ".join([*said, f"{each.distinct} distinct", *each.suspicious])
-
-
-@lru_cache(maxsize=1)
 def n_features(look: TableLook) -> tuple[int, int]:
     """Return how many features are proposed, and how many columns are independent."""
-    matrix = matrix_of(look)
+    public = look.seen.tail(look.public).reset_index(drop=True)
+    declared: dict[str, Encoding] = {column.name: column.encoding for column in look.columns}
+    names = [column.name for column in look.columns if column.name != look.target]
+    matrix, _ = encoded(public, learned(public[names], declared, look.form.decimal), 0)
+    scale = matrix.std(axis=0)
+    matrix = matrix[:, scale > 0] / scale[scale > 0]
     rank = int(np.linalg.matrix_rank(matrix - matrix.mean(axis=0))) if matrix.size > 0 else 0
     if rank == 0:
         raise DataError([Fault("", "a table", "no column of it can be a feature")], look.path)
     return min(MOST_FEATURES, rank), rank
 
 
-def matrix_of(look: TableLook) -> Array:
-    """Return the public rows as numbers, scaled."""
-    public = look.seen.tail(look.public).reset_index(drop=True)
-    declared: dict[str, Encoding] = {column.name: column.encoding for column in look.columns}
-    names = [column.name for column in look.columns if column.name != look.target]
-    matrix, _, _ = encoded(public, names, declared, 0, look.form.decimal)
-    scale = matrix.std(axis=0)
-    return np.asarray(matrix[:, scale > 0] / scale[scale > 0])
-
-
-def _inline(encoding: Encoding) -> str:
-    """Return an encoding as TOML has it in one line."""
-    fields: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
-    return text(encoding.kind) if len(fields) == 0 else toml_of({"kind": encoding.kind, **fields})
-
-
-def text(value: str | None) -> str:
-    """Return a text as TOML has it."""
-    return toml_of(value or "")
-
-
-def commented(*lines: tuple[str, str]) -> list[str]:
-    """Return TOML lines with their comments behind them, aligned; none behind an empty comment."""
-    pairs = [(line, agreed(" ".join(comment.split()))) for line, comment in lines]
-    width = min(max((len(line) for line, comment in pairs if comment), default=0), 48)
-    return [f"{line:<{width}}  # {comment}" if comment else line for line, comment in pairs]
+def _aligned(text: str) -> list[str]:
+    """Return lines of TOML with the comments behind tabs in one column in each paragraph."""
+    lines = list[str]()
+    for paragraph in text.rstrip("\n").split("\n\n"):
+        pairs = [line.partition("\t")[::2] for line in paragraph.split("\n")]
+        width = min(max((len(line) for line, comment in pairs if comment), default=0), 48)
+        lines += [""] * (len(lines) > 0)
+        lines += [
+            f"{line:<{width}}  # {agreed(comment)}" if comment else line for line, comment in pairs
+        ]
+    return lines
 
 
 @dataclass(frozen=True)
@@ -213,29 +151,20 @@ class Timing:
         length, other = exchange
         return cls(unit, number, length * SECONDS[other] / SECONDS[unit], online)
 
-    def run_lines(self) -> list[tuple[str, str]]:
-        """Return what stands in [run]."""
-        if self.unit is None:
-            return []
-        return [(f'time_unit = "{self.unit}"', "unit of printed times")]
+    @property
+    def rate(self) -> str:
+        """The mean number of answers in a unit."""
+        return f"{1 / self.every:.6g}" if self.every is not None else ""
 
-    def tables(self) -> list[str]:
-        """Return [clock], [latency] and [availability], of which something is said."""
-        return [line for table in self._tables() for line in ("", *table)]
+    @property
+    def often(self) -> str:
+        """How often an owner can answer, in words."""
+        return in_unit(f"every {self.every:.6g} units", self.unit)
 
-    def _tables(self) -> Iterator[list[str]]:
-        if self.every is not None:
-            comment = in_unit(f"every {self.every:.6g} units", self.unit)
-            rate = (f"rate = {1 / self.every:.6g}", f"an owner can answer {comment} on average")
-            yield ["[clock]", *commented(('kind = "poisson"', "at random"), rate)]
-        if self.exchange is not None:
-            value = f"{self.exchange:.6g}"
-            law = f'answer = {{ kind = "constant", value = {value} }}'
-            comment = in_unit(f"an exchange takes {value} units", self.unit)
-            yield ["[latency]", *commented((law, comment))]
-        if self.online is not None:
-            share = (f"probability = {self.online:g}", "share of its ticks that an owner is online")
-            yield ["[availability]", *commented(('kind = "bernoulli"', ""), share)]
+    @property
+    def length(self) -> str:
+        """How long an exchange takes, in words."""
+        return in_unit(f"an exchange takes {self.exchange:.6g} units", self.unit)
 
     def describe(self) -> str:
         """Return what times mean."""
@@ -310,13 +239,31 @@ def whole(
     SpecError
         If no step is found.
     """
+    from asyncdp_sim.scenario import SCHEMA_LINE  # [data] alone needs none
+
     sizes = sorted(n for n in look.owners.values() if n >= look.least)
     if look.owner is None:
         sizes = [(look.rows - (look.public if look.public_path is None else 0)) // OWNERS] * OWNERS
         if sizes[0] == 0:
             rule = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
             raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
-    lines = partial(_lines_of_sizes if of_sizes else _lines, look, epsilon, sizes, timing)
+    proposed = partial(
+        _lines,
+        look,
+        n_features(look),
+        schema_line=SCHEMA_LINE,
+        name=re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-"),
+        seed=SEED,
+        runs=RUNS,
+        sizes=sizes,
+        timing=timing,
+        epsilon=epsilon,
+    )
+
+    def lines(folder: Path, choice: Choice) -> list[str]:
+        whole_table = proposed(folder, choice=choice)
+        return _of_sizes(look, whole_table) if of_sizes else whole_table
+
     return lines(folder, _chosen(look, sizes, lines, progress))
 
 
@@ -334,10 +281,8 @@ def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
     for name in (name for name, n in look.owners.items() if n >= look.least):
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
         stem = stem if stem not in found else f"{stem}-{len(found) + 1}"
-        own = commented(
-            (f"path = {text(f'{stem}.csv')}", "not read"),
-            (f"own_path = {text(f'{stem}.csv')}", f"the rows of {name!r}"),
-        )
+        file = toml_of(f"{stem}.csv")
+        own = _aligned(f"path = {file}\tnot read\nown_path = {file}\tthe rows of {name!r}")
         place = next(at for at, line in enumerate(lines) if line.startswith("path = "))
         command = shlex.join(["asyncdp", "forecast", f"{stem}.toml", "--as", name])
         head = f"# Save your rows as {stem}.csv beside this file and the public rows, and type"
@@ -347,73 +292,12 @@ def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
     return found
 
 
-def _lines_of_sizes(look: TableLook, *given: Any) -> list[str]:
+def _of_sizes(look: TableLook, lines: Sequence[str]) -> list[str]:
     """Return lines with the number of rows of each owner in place of the table's rows."""
     sizes = {name: n for name, n in look.owners.items() if n >= look.least}
-    owners = f"owner_column = {text(look.owner)}"  # of public rows, if they have it
-    lines = [owners if line.startswith("split = ") else line for line in _lines(look, *given)]
+    owners = f"owner_column = {toml_of(look.owner)}"  # of public rows, if they have it
+    lines = [owners if line.startswith("split = ") else line for line in lines]
     return [*lines, "", "[data.sizes]", *(f"{key_of(name)} = {n}" for name, n in sizes.items())]
-
-
-def _lines(
-    look: TableLook,
-    epsilon: float,
-    sizes: list[int],
-    timing: Timing,
-    folder: Path,
-    choice: Choice,
-) -> list[str]:
-    from asyncdp_sim.scenario import SCHEMA_LINE
-
-    name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
-    owners_comment = f"no column names the owner: {OWNERS} owners in the order of the file"
-    if look.owner is not None:
-        owners_comment = f"values of {look.owner!r} with enough records"
-    records = [] if look.owner is not None else [(f"records = {sizes[0]}", "records of each owner")]
-    return [
-        SCHEMA_LINE,
-        *commented(
-            ("schema = 1", ""),
-            (f"id = {text(name or 'table')}", ""),
-            chosen_from(look),
-        ),
-        "",
-        "[run]",
-        *commented(
-            (f"seed = {SEED}", ""),
-            (f"replicates = {RUNS}", "independent runs"),
-            (f"updates = {choice.updates}", f"T, by tuning on {choice.said}"),
-            ("alone = true", "compute each owner's own model too"),
-            *timing.run_lines(),
-        ),
-        "",
-        "[owners]",
-        *commented((f"count = {len(sizes)}", owners_comment), *records),
-        *timing.tables(),
-        "",
-        *data_lines(look, folder),
-        "",
-        *model_lines(look),
-        "",
-        "[algorithm]",
-        *commented(
-            ('kind = "async-gossip"', ""),
-            (f"step = {choice.step:.3g}", f"of an update, by tuning on {choice.said}"),
-        ),
-        "",
-        "[privacy]",
-        *commented(
-            (f"epsilon = {epsilon:g}", "budget of every owner for the whole run, as given"),
-            (
-                f'budget = {{ kind = "per-owner-cap", answers = {choice.answers} }}',
-                "answers of an owner that share it, enough for T",
-            ),
-            (
-                f'sensitivity = {{ kind = "clip", bound = {choice.bound:.3g} }}',
-                "the median gradient of a public row at θ = 0",
-            ),
-        ),
-    ]
 
 
 def _chosen(
@@ -423,7 +307,7 @@ def _chosen(
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
-    from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap  # [data] alone needs none
+    from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.runs.replicates import processes
     from asyncdp_sim.scenario import Scenario, load

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.held_out import codes_of
+from asyncdp_sim.data.splits import codes_of
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.rows import require_column
 from asyncdp_sim.learning.objectives.models import ModelKind

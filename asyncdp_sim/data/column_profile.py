@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,14 +16,22 @@ from asyncdp_sim.data.tables.column_type import (
     OTHERS,
     Beside,
     Fitting,
+    fits,
     fitting,
     read_as,
+    typed,
     unread_words,
 )
-from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Drop,
+    Encoding,
+    Measured,
+    spellings_in,
+    texts_of,
+)
 from asyncdp_sim.data.tables.file_form import UNNAMED
-from asyncdp_sim.data.tables.quantities import Measured, texts_of
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, plain_digits, spelled, written
+from asyncdp_sim.data.tables.text_columns import WORDS, cell_or_nan, plain_digits, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,23 +70,10 @@ REPEATED = 1.3
 """Mean number of public rows of a value from which values repeat as persons do."""
 MOST_OF_A_PERSON = 50
 """Public rows of a value at most, if values are persons."""
-_PERSON = re.compile(
-    r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
-)
+_PERSON = re.compile(WORDS["likely"]["persons"])
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
-_DATED = re.compile(
-    r"date|datum|fecha|(?:^|[^a-z])(?:data|day|admitted|discharged|dob|birth|time|epoch|(?:ts|at)$)"
-)
-_COUNTS = (
-    ("days as Excel counts them", "1899-12-30", 1, 20_000, 60_000),
-    ("seconds since 1970", "1970-01-01", 86_400, 7_305, 24_106),
-    ("milliseconds since 1970", "1970-01-01", 86_400e3, 10_957, 24_106),
-    ("microseconds since 1970", "1970-01-01", 86_400e6, 10_957, 24_106),
-    ("nanoseconds since 1970", "1970-01-01", 86_400e9, 10_957, 24_106),
-)
-"""Units of dates that are numbers, when they begin, how many are a day, and which days are likely:
-of the years 1954 to 2064, 1990 to 2035, and 2000 to 2035."""
-_ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
+_DATED = re.compile(WORDS["likely"]["dates"])
+_ID = re.compile(WORDS["likely"]["ids"])
 
 
 @dataclass(frozen=True)
@@ -117,23 +113,69 @@ class ColumnLook:
     usual: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A column while it is looked at.
+
+    Attributes
+    ----------
+    cells : Series
+        All of them, missing ones too.
+    name : str
+    texts : dict
+        From a text, its digits as 0 to 9, to how many cells have it.
+    found : Fitting
+    values : list of NDArray
+        What that makes of the cells.
+    beside : Beside
+    """
+
+    cells: "pd.Series"
+    name: str
+    texts: dict[str, int]
+    found: Fitting
+    values: list[Array]
+    beside: Beside
+
+    @property
+    def target(self) -> Array:
+        """The target's numbers; without members where there is none."""
+        return np.empty(0) if self.beside.target is None else self.beside.target
+
+    @property
+    def filled(self) -> int:
+        """How many cells are not missing."""
+        return int(self.cells.notna().sum())
+
+    @property
+    def named(self) -> bool:
+        """Whether the column is named as one of ids."""
+        return _ID.search(self.name.lower()) is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all cells are whole numbers."""
+        return all(text.strip().lstrip("+-").isdecimal() for text in self.texts)
+
+
 def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     """Return what a column shows beside the target's numbers, if it is not the target itself."""
     filled = column.dropna()
     texts = texts_of(filled)
     missing = 1.0 - len(filled) / max(len(column), 1)
-    fits = fitting(filled, name, texts, beside)
-    encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
+    found = fitting(filled, name, texts, beside)
+    encoding, remarks, dropped = found.encoding, list(found.remarks), found.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
+    digits = {plain_digits(text): n for text, n in texts.items()}
+    seen = _Seen(column, name, digits, found, values, beside)
     if beside.target is not None and dropped in ("", "text"):
-        digits = {plain_digits(text): n for text, n in texts.items()}
-        reason = next(_reasons(column, name, digits, fits, values, beside.target, beside), None)
+        reason = next(_reasons(seen), None)
         if reason is None:
-            remarks += _doubts(filled, name, digits, fits.type, values)
+            remarks += _doubts(seen)
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]
-        if dropped in ("id", "text") and _like_persons(name, texts, fits.remarks):
+        if dropped in ("id", "text") and _like_persons(seen):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
             remarks = [
                 f"{remark}persons, person = {toml_of(name)} in [data] keeps their rows together"
@@ -144,19 +186,19 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             remarks += rare
             dropped = "rare" if encoding.makes_nothing else ""
     span = tuple[str, ...]()
-    if isinstance(fits.encoding, Measured) and len(values) > 0:
-        span = _span(values[0], fits.encoding)
+    if isinstance(found.encoding, Measured) and len(values) > 0:
+        span = _span(values[0], found.encoding)
         if dropped == "":
-            remarks += _sentinels(column, name, values[0], fits.type)
+            remarks += _sentinels(seen)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        unread = fits.type in ("text", *OTHERS) and dropped == "rare"
-        remarks, details = [*fits.remarks] if unread else [], remarks
+        unread = found.type in ("text", *OTHERS) and dropped == "rare"
+        remarks, details = [*found.remarks] if unread else [], remarks
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
         usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
     remarked = tuple(remarks), span, dropped, tuple(details), usual
-    return ColumnLook(name, fits.type, missing, len(texts), encoding, *remarked)
+    return ColumnLook(name, found.type, missing, len(texts), encoding, *remarked)
 
 
 def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -227,54 +269,40 @@ def _without_rare(
     return encoding.without_rare(column, few), []
 
 
-def _reasons(
-    column: "pd.Series",
-    name: str,
-    texts: Mapping[str, int],
-    fits: Fitting,
-    values: Sequence[Array],
-    target: Array,
-    beside: Beside,
-) -> Iterator[tuple[str, str]]:
+def _reasons(seen: _Seen) -> Iterator[tuple[str, str]]:
     """Yield why a column makes no feature: a word for it, and a sentence."""
-    for remark in _ids(column, name, texts, fits.type, values, target):
+    for remark in _ids(seen):
         yield "id", remark
-    for remark in _leaks(column, values, target, beside.classes):
+    for remark in _leaks(seen):
         yield "leak", remark
-    if fits.type in ("text", "ordered text") and _fixed_within(column, beside.owners):
+    of_texts = seen.found.type in ("text", "ordered text")
+    if of_texts and _fixed_within(seen.cells, seen.beside.owners):
         yield "owner", "fixed within each owner: it names the owner"
 
 
-def _ids(
-    column: "pd.Series",
-    name: str,
-    texts: Mapping[str, int],
-    kind: str,
-    values: Sequence[Array],
-    target: Array,
-) -> Iterator[str]:
+def _ids(seen: _Seen) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
-    present = column.dropna()
-    if len(present) < FEW or kind not in ("number", "text") or _counted_date(name, values) != "":
+    filled, kind, unnamed = seen.filled, seen.found.type, seen.name.startswith(UNNAMED)
+    if filled < FEW or kind not in ("number", "text") or _counted_date(seen) != "":
         return
-    integral = kind == "text" or _whole(texts)
-    differ = integral and len(texts) > ALL_DISTINCT * len(present)
-    named = _ID.search(name.lower()) is not None or name.startswith(UNNAMED)
+    integral = kind == "text" or seen.whole
+    differ = integral and len(seen.texts) > ALL_DISTINCT * filled
+    numbered = _numbered(seen.texts)
     if differ and kind == "text":
         yield "an id: nearly all values differ"
-    elif differ and (named or _numbered(texts)):
-        why = "named as one" if named else "consecutive or padded with zeros"
-        why = "without a name" if name.startswith(UNNAMED) else why
+    elif differ and (seen.named or unnamed or numbered):
+        why = "named as one" if seen.named else "consecutive or padded with zeros"
+        why = "without a name" if unnamed else why
         yield f"an id: nearly all values differ, and they are {why}"
-    elif differ and len(present) >= EVEN_FROM and _like_ids(values, target):
+    elif differ and filled >= EVEN_FROM and _like_ids(seen):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
-    elif integral and named and (kind == "text" or _numbered(texts)):
+    elif integral and (seen.named or unnamed) and (kind == "text" or numbered):
         yield "an id, by its name"
 
 
-def _like_ids(values: Sequence[Array], target: Array) -> bool:
+def _like_ids(seen: _Seen) -> bool:
     """Tell whether the numbers of a column are evenly spread, and unrelated to the target."""
-    return len(values) > 0 and _even(values[0]) and not _related(values[0], target)
+    return len(seen.values) > 0 and _even(seen.values[0]) and not _related(seen)
 
 
 def _even(values: Array) -> bool:
@@ -289,58 +317,61 @@ def _even(values: Array) -> bool:
     return bool(away < 1.36 / np.sqrt(count))
 
 
-def _related(values: Array, target: Array) -> bool:
+def _related(seen: _Seen) -> bool:
     """Tell whether the ranks of values go with those of the target, beyond chance."""
-    both = ~np.isnan(values) & ~np.isnan(target)
-    x, y = values[both], target[both]
+    both = ~np.isnan(seen.values[0]) & ~np.isnan(seen.target)
+    x, y = seen.values[0][both], seen.target[both]
     if len(x) < FEW or len(np.unique(y)) < 2:
         return False
     return bool(_correlation(x, y, "spearman") > 3 / np.sqrt(len(x)))
 
 
-def _doubts(
-    known: "pd.Series", name: str, texts: Mapping[str, int], kind: str, values: Sequence[Array]
-) -> Iterator[str]:
+def _doubts(seen: _Seen) -> Iterator[str]:
     """Yield why a column that is kept may be one of dates, or of ids."""
-    if kind not in ("number", "amount") or len(known) < FEW:
+    if seen.found.type not in ("number", "amount") or seen.filled < FEW:
         return
-    dates = _counted_date(name, values)
+    dates = _counted_date(seen)
     if dates != "":
         yield dates
         return
-    if lost_digits(texts):
+    if lost_digits(seen.texts):
         yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
-    if _whole(texts) and (
-        len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None
-    ):
+    if seen.whole and (len(seen.texts) > ALL_DISTINCT * seen.filled or seen.named):
         yield "drop the column if these are ids and not amounts"
 
 
-def _like_persons(name: str, texts: Mapping[str, int], remarks: Sequence[str]) -> bool:
+def _like_persons(seen: _Seen) -> bool:
     """Tell whether values repeat a few times each, and the name or digits say that they are ids.
 
     Digits do not where remarks call the texts something else.
     """
+    texts = seen.texts
     mean = sum(texts.values()) / len(texts)
-    named = _PERSON.search(name.lower()) is not None or _ID.search(name.lower()) is not None
+    named = seen.named or _PERSON.search(seen.name.lower()) is not None
     codes = all(any(letter.isdigit() for letter in text) for text in texts)
     few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
-    return few and mean >= REPEATED and (named or (codes and len(remarks) < 2))
+    return few and mean >= REPEATED and (named or (codes and len(seen.found.remarks) < 2))
 
 
-def _whole(texts: Mapping[str, int]) -> bool:
-    return all(text.strip().lstrip("+-").isdecimal() for text in texts)
-
-
-def _counted_date(name: str, values: Sequence[Array]) -> str:
+def _counted_date(seen: _Seen) -> str:
     """Return which dates numbers may be, with the first; nothing for none."""
-    if _DATED.search(name.lower()) is None or len(values) == 0 or np.isnan(values[0]).all():
+    if _DATED.search(seen.name.lower()) is None or len(seen.values) == 0:
         return ""
-    for unit, since, of_a_day, low, high in _COUNTS:
-        least, most = np.nanmin(values[0]) / of_a_day, np.nanmax(values[0]) / of_a_day
-        if low < least <= most < high:
-            first, day = spelled(np.nanmin(values[0])), np.datetime64(since) + int(least)
-            return f"{unit}? {first} would be {day}; they are read as numbers"
+    numbers = seen.values[0][~np.isnan(seen.values[0])]
+    if len(numbers) == 0:
+        return ""
+    for unit in WORDS["dates"]["counted"]:
+        least, most = numbers.min() / unit["of_a_day"], numbers.max() / unit["of_a_day"]
+        if unit["first"] < least <= most < unit["last"]:
+            first, day = spelled(numbers.min()), np.datetime64(unit["since"]) + int(least)
+            return f"{unit['called']}? {first} would be {day}; they are read as numbers"
+    texts = {spelled(value) for value in numbers}
+    for form, width in (("%y%m%d", 6), ("%Y%j", 7)):
+        if all(len(text) == width and fits(text, form) for text in texts):
+            first = min(texts)
+            line = typed(seen.name, kind="date", format=form)
+            read = datetime.strptime(first, form)
+            return f"dates as {form}? {first} would be {read:%Y-%m-%d}, which {line} reads"
     return ""
 
 
@@ -371,18 +402,16 @@ def _fixed_within(column: "pd.Series", owners: "pd.Series | None") -> bool:
     return int(several.sum()) > 1 and one_each and both["x"].nunique() > 1
 
 
-def _leaks(
-    column: "pd.Series", values: Sequence[Array], target: Array, classes: tuple[str, ...]
-) -> Iterator[str]:
+def _leaks(seen: _Seen) -> Iterator[str]:
     """Yield remarks on a column that reveals the target."""
-    for column_values in values:
-        present = ~np.isnan(column_values) & ~np.isnan(target)
-        x, y = column_values[present], target[present]
+    for column_values in seen.values:
+        present = ~np.isnan(column_values) & ~np.isnan(seen.target)
+        x, y = column_values[present], seen.target[present]
         if len(x) < FEW or np.ptp(x) == 0 or np.ptp(y) == 0:
             continue
         if np.array_equal(x, y):
             yield "a leak: equal to the target"
-        elif len(classes) == 2:
+        elif len(seen.beside.classes) == 2:
             few = min(np.count_nonzero(y > 0), np.count_nonzero(y <= 0)) < LEAST_OF_A_CLASS
             auc = _auc(x, y)
             if auc >= LEAK_AUC and not few:
@@ -391,10 +420,10 @@ def _leaks(
             close = max(_correlation(x, y, method) for method in ("pearson", "spearman"))
             if close > LEAK:
                 yield f"a leak: correlation {close:.3f} with the target"
-    share = _told_by_value(column, target)
+    share = _told_by_value(seen.cells, seen.target)
     if share > LEAK**2:
         yield f"a leak: its values explain {share * 100:.0f} % of the target's variance"
-    yield from _leaks_of_one_class(column, target, classes)
+    yield from _leaks_of_one_class(seen)
 
 
 def _correlation(x: Array, y: Array, method: Literal["pearson", "spearman"]) -> float:
@@ -417,16 +446,15 @@ def _auc(x: Array, y: Array) -> float:
     return float(max(area, 1 - area))
 
 
-def _leaks_of_one_class(
-    column: "pd.Series", target: Array, classes: tuple[str, ...]
-) -> Iterator[str]:
+def _leaks_of_one_class(seen: _Seen) -> Iterator[str]:
     """Yield that cells other than the usual one, or than none, are of one class alone."""
+    classes, target = seen.beside.classes, seen.target
     if len(classes) < 2:
         return
     labelled = ~np.isnan(target)
-    filled = column.notna().to_numpy()
-    texts = column.map(written, na_action="ignore").astype(object).to_numpy()
-    counted = texts_of(column[labelled])
+    filled = seen.cells.notna().to_numpy()
+    texts = seen.cells.map(written, na_action="ignore").astype(object).to_numpy()
+    counted = texts_of(seen.cells[labelled])
     usual = max(counted, key=counted.__getitem__, default="")
     for rows, cells in (
         (filled, "it is filled"),
@@ -453,13 +481,14 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _sentinels(column: "pd.Series", name: str, values: Array, kind: str) -> Iterator[str]:
+def _sentinels(seen: _Seen) -> Iterator[str]:
     """Yield values apart from the others that are frequent: they may mean a missing one."""
+    values = seen.values[0]
     present = values[~np.isnan(values)]
     distinct, counts = np.unique(present, return_counts=True)
     if len(present) < FEW or len(distinct) < 3:
         return
-    numbers = kind != "date"
+    numbers = seen.found.type != "date"
     behind = _behind_a_scale(distinct) if numbers else range(0)
     rare = _beside_labels(distinct, counts)
     for at in sorted({0, *behind, *rare, len(distinct) - 1}):
@@ -473,11 +502,11 @@ def _sentinels(column: "pd.Series", name: str, values: Array, kind: str) -> Iter
         many = len(distinct) >= 10
         far = (many or sentinel) and _far(value, present, sentinel and many)
         if at in rare or at in behind or negative or far:
-            text = spelled(column.iloc[np.flatnonzero(values == value)[0]])
+            text = spelled(seen.cells.iloc[np.flatnonzero(values == value)[0]])
             yield (
                 f"{text} in {percent(share)} of the cells is "
                 f"{'rare beside two labels' if at in rare else 'far from the others'}; add "
-                f"--missing {shlex.quote(f'{name}={text}')} if it means a missing value"
+                f"--missing {shlex.quote(f'{seen.name}={text}')} if it means a missing value"
             )
 
 

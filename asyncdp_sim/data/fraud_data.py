@@ -37,21 +37,24 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
+    CHUNK_ROWS,
     NO_COLUMNS,
     DeclaredData,
     Encode,
     EncodedColumn,
     Encoding,
+    chunks,
+    draw,
     encoded,
     lacking,
+    lower_triangular,
+    shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
-from asyncdp_sim.data.twin_law import CHUNK_ROWS, chunks, draw, lower_triangular, shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +119,7 @@ class Twin:
     fraud_amounts: Amounts
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.twin_law.Write`)."""
+        """Draw rows (:data:`~asyncdp_sim.data.declared_columns.Write`)."""
         for rows in chunks(len(target)):
             drawn, labels = self.chunk(generator)
             matrix[rows] = drawn[: rows.stop - rows.start]

@@ -12,8 +12,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import NonNegative, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.held_out import HeldOutShare, held_out_note, keep_apart
-from asyncdp_sim.data.splits import require_records
+from asyncdp_sim.data.splits import HeldOutShare, held_out_note, keep_apart, require_records
 from asyncdp_sim.data.tables.rows import Swap, take
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations

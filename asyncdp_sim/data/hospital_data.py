@@ -3,7 +3,7 @@
 ``as-published`` encodes as in the authors' published experiment.
 Nine columns, every category an integer; rows with anything missing are dropped, and with them the
 stays of "120 +" days, which are no numbers. The published order of the lists of race, ethnicity
-and admission is not known; here it is that of :data:`LISTS`.
+and admission is not known; here it is that of ``hospital_columns.toml``.
 
 Which rows there are thus depends on private cells: no encoding of a guarantee, and labelled so.
 
@@ -11,7 +11,7 @@ Later years differ, and are made to fit: a CCSR code ("MUS009") becomes 100 time
 chapter in the alphabet of chapters, plus its number; an empty procedure is 0, no procedure; a
 table without MDC gets it from the DRG's number, whose ranges are those of the APR grouper.
 
-``plain`` encodes for prediction. Indicators come from lists in this module, the texts that the
+``plain`` encodes for prediction. Indicators come from ``hospital_columns.toml``, the texts that the
 schema knows. Only diagnosis, procedure and DRG have open lists: each becomes one number, the mean
 stay of the *public* rows of that code, in days,
 
@@ -45,20 +45,22 @@ from asyncdp_sim.data.declared_columns import (
     Encode,
     EncodedColumn,
     Encoding,
+    Twin,
+    Write,
     available,
     coded_texts,
+    draw,
     encoded,
     indicators,
     lacking,
     place_in,
     same_name,
+    shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
-from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
-from asyncdp_sim.data.twin_law import Twin, Write, draw, shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,25 +68,8 @@ if TYPE_CHECKING:
 
 HOSPITAL, TARGET = "Facility Id", "Length of Stay"
 """The column that names the hospital, and the one to predict (days)."""
-
-NAMES: dict[str, tuple[str, ...]] = {
-    HOSPITAL: ("Permanent Facility Id",),
-    TARGET: ("LOS",),
-    "Age Group": ("Age",),
-    "Gender": (),
-    "Race": (),
-    "Ethnicity": (),
-    "Type of Admission": (),
-    "Emergency Department Indicator": (),
-    "CCS Diagnosis Code": ("CCSR Diagnosis Code",),
-    "CCS Procedure Code": ("CCSR Procedure Code",),
-    "APR DRG Code": (),
-    "APR MDC Code": (),
-    "APR Severity of Illness Description": ("IllSeverityDesc",),
-    "APR Risk of Mortality": ("DeathRisk",),
-    "APR Medical Surgical Description": (),
-    "Payment Typology 1": ("Source of Payment 1",),
-}
+_KNOWN = shipped("hospital_columns.toml")
+NAMES: dict[str, Sequence[str]] = _KNOWN["names"]
 """Name of 2015 → its other names."""
 
 NEEDED = (TARGET, "Age Group", "Gender", "CCS Diagnosis Code", "APR DRG Code")
@@ -141,34 +126,7 @@ def _bare(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-_GRADES = (("Minor",), ("Moderate", "Major", "Extreme"))
-INDICATORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Age Group": ((), ("0 to 17", "18 to 29", "30 to 49", "50 to 69", "70 or Older")),
-    "Gender": (("M", "U"), ("F",)),
-    "Race": (("White",), ("Black/African American", "Multi-racial", "Other Race")),
-    "Ethnicity": (("Not Span/Hispanic",), ("Spanish/Hispanic", "Multi-ethnic", "Unknown")),
-    "Type of Admission": (
-        ("Elective", "Not Available"),
-        ("Emergency", "Urgent", "Newborn", "Trauma"),
-    ),
-    "Emergency Department Indicator": (("N",), ("Y",)),
-    "APR Severity of Illness Description": _GRADES,
-    "APR Risk of Mortality": _GRADES,
-    "APR Medical Surgical Description": (("Medical", "Not Applicable"), ("Surgical",)),
-    "Payment Typology 1": (
-        ("Miscellaneous/Other", "Unknown"),
-        (
-            "Medicaid",
-            "Medicare",
-            "Private Health Insurance",
-            "Blue Cross/Blue Shield",
-            "Managed Care, Unspecified",
-            "Self-Pay",
-            "Federal/State/Local/VA",
-            "Department of Corrections",
-        ),
-    ),
-}
+INDICATORS: dict[str, dict[str, list[str]]] = _KNOWN["plain"]
 """Column → texts for which no indicator is set, and those with one each."""
 
 CODES = ("CCS Diagnosis Code", "CCS Procedure Code", "APR DRG Code")
@@ -178,11 +136,7 @@ PRIOR_ROWS = 10
 
 
 DECLARED = (
-    *(
-        column
-        for name, (_, listed) in INDICATORS.items()
-        for column in indicators(name, {text: (text,) for text in listed})
-    ),
+    *(column for name, texts in INDICATORS.items() for column in indicators(name, texts["with"])),
     *same_name(map(MEAN_STAY.format, CODES), numbers),
 )
 
@@ -226,7 +180,7 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
     unlisted = 0
     for name, texts in INDICATORS.items():
         if name in frame.columns:
-            listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
+            listed = dict.fromkeys((*texts["without"], *texts["with"]), 0.0)
             unlisted += int(coded_texts(frame[name], listed, 1.0).sum())
     coded, without = "; diagnosis, procedure and DRG as public rows' mean stays", list[str]()
     if public_records == 0:
@@ -247,23 +201,11 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
     )
 
 
-LISTS: dict[str, tuple[str, ...]] = {
-    "Gender": ("M", "F"),
-    "Race": ("White", "Black/African American", "Multi-racial", "Other Race"),
-    "Ethnicity": ("Not Span/Hispanic", "Spanish/Hispanic", "Multi-ethnic", "Unknown"),
-    "Type of Admission": ("Emergency", "Urgent", "Elective", "Newborn", "Trauma", "Not Available"),
-}
+LISTS: dict[str, Sequence[str]] = _KNOWN["as-published"]
 """A text's code is its place, from 1; any other text has the next number."""
-
-_DIAGNOSES = """BLD CIR DEN DIG EAR END EXT EYE FAC GEN INF INJ MAL MBD MUS NEO NVS PNL PRG RSP SKN
-SYM"""
-_PROCEDURES = """ADM CAR CNS ENP ENT ESA EST EYP FRS GIS GNR HEP IMG LYM MAM MHT MRS MST NCM OST
-OTR PGN PLC PNS RAD RES RHB SKB SUD URN"""
-DIAGNOSES, PROCEDURES = tuple(_DIAGNOSES.split()), tuple(_PROCEDURES.split())
-
-_FIRST_DRG = """20 70 89 120 160 220 260 300 360 400 440 480 510 539 580 650 680 710 740 770 790 840
-850 890 910 950"""
-FIRST_DRG = np.array([int(number) for number in _FIRST_DRG.split()])
+DIAGNOSES, PROCEDURES = (_KNOWN["codes"][name].split() for name in ("diagnoses", "procedures"))
+"""Chapters of codes."""
+FIRST_DRG = np.array(_KNOWN["codes"]["first_drg"])
 """First DRG of MDC 1…25 (those before belong to none, 0), then of the DRGs without one."""
 
 
@@ -273,11 +215,11 @@ def mdc_of_drg(drg: Array) -> Array:
     return np.where(np.isnan(drg), np.nan, category)
 
 
-def _place_or_nan(texts: tuple[str, ...], column: "pd.Series") -> Array:
+def _place_or_nan(texts: Sequence[str], column: "pd.Series") -> Array:
     return np.where(column.isna(), np.nan, place_in(texts, column))
 
 
-def _in_chapter(chapters: tuple[str, ...], text: str) -> float:
+def _in_chapter(chapters: Sequence[str], text: str) -> float:
     text = text.strip()
     if text[:3] in chapters:
         return 100 * (chapters.index(text[:3]) + 1) + number_in(text[3:])

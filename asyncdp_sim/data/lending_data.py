@@ -9,7 +9,7 @@ missing value alone becomes 0. It hardly matters: over the loans of 2007–2011 
 constant 2.1536e9 of ψ·(ε n_i)² comes out as 2.9e9 with this form and 2.7e9 with the cross product.
 
 ``plain`` encodes what is known when a loan is applied for. Every number comes from the row itself
-and this module's constants: nothing is learned from private rows, so the encoding releases nothing.
+and fixed lists: nothing is learned from private rows, so the encoding releases nothing.
 Not used, and why:
 
 - the outcome (loan_status, pymnt_plan, out_prncp*, total_pymnt*, total_rec_*, recoveries,
@@ -41,20 +41,23 @@ from asyncdp_sim.data.declared_columns import (
     Encode,
     EncodedColumn,
     Encoding,
+    Twin,
+    Write,
     available,
+    chunks,
+    draw,
     encoded,
     indicators,
     lacking,
     place_in,
     same_name,
+    shipped,
 )
-from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.splits import BuildRequest, ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
-from asyncdp_sim.data.twin_law import Twin, Write, chunks, draw, shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +118,7 @@ def loan_rows(
     )
 
 
-def require_columns(columns: Collection[str], needed: tuple[str, ...]) -> None:
+def require_columns(columns: Collection[str], needed: Sequence[str]) -> None:
     """Refuse a table that lacks columns without which it is not LendingClub's.
 
     Raises
@@ -136,43 +139,17 @@ NEEDED = ("int_rate", "loan_amnt")
 _NEEDED = "allowed is a LendingClub loan table, with at least the columns"
 
 
-_APPLIED_FOR = ("int_rate", "loan_amnt", "term", "annual_inc", "dti", "issue_d")
-
-_NUMBERS = """loan_amnt annual_inc dti delinq_2yrs inq_last_6mths open_acc pub_rec revol_bal
-revol_util total_acc collections_12_mths_ex_med acc_now_delinq chargeoff_within_12_mths
-pub_rec_bankruptcies tax_liens"""
-NUMBERS = tuple(_NUMBERS.split())
-"""Used as they are: US dollars, percent or counts."""
-RECENCIES = ("mths_since_last_delinq", "mths_since_last_record")
-"""Months since an event that most never had: 12/(12 + months), in (0, 1]; 0 for never."""
-
-HOMES = ("MORTGAGE", "OWN", "RENT")
-VERIFICATIONS = ("Verified", "Source Verified")
-_PURPOSES = """car credit_card debt_consolidation educational home_improvement house
-major_purchase medical moving renewable_energy small_business vacation wedding"""
-PURPOSES = tuple(_PURPOSES.split())
-DIVISIONS = {
-    "new_england": "CT ME MA NH RI VT",
-    "middle_atlantic": "NJ NY PA",
-    "east_north_central": "IL IN MI OH WI",
-    "west_north_central": "IA KS MN MO NE ND SD",
-    "south_atlantic": "DE DC FL GA MD NC SC VA WV",
-    "east_south_central": "AL KY MS TN",
-    "west_south_central": "AR LA OK TX",
-    "mountain": "AZ CO ID MT NV NM UT WY",
-    "pacific": "AK CA HI OR WA",
-}
-"""The nine divisions of the US Census Bureau."""
-
+_KNOWN = shipped("lending_columns.toml")
+_PLAIN, _PUBLISHED = _KNOWN["plain"], _KNOWN["as-published"]
 _FIRST_MONTH = 12 * 2007.0  # LendingClub's first year
 _months = partial(map_text, code=months_since_year_zero)
 
 
 DECLARED = (
-    *same_name(NUMBERS, numeric),
+    *same_name(_PLAIN["numbers"], numeric),
     *(
         EncodedColumn(f"{n}_recency", (n,), lambda c: 12.0 / (12.0 + np.maximum(numeric(c), 0.0)))
-        for n in RECENCIES
+        for n in _PLAIN["recencies"]
     ),
     EncodedColumn("term", ("term",), partial(map_text, code=number_in)),  # months
     EncodedColumn("issue_month", ("issue_d",), lambda dates: _months(dates) - _FIRST_MONTH),
@@ -186,12 +163,7 @@ DECLARED = (
         ("emp_length",),
         partial(map_text, code=lambda t: 0.0 if t.strip().startswith("<") else number_in(t)),
     ),
-    *indicators("home_ownership", {name: (name,) for name in HOMES}),
-    *indicators("verification_status", {name: (name,) for name in VERIFICATIONS}),
-    *indicators("initial_list_status", {"w": ("w",)}),
-    *indicators("application_type", {"joint": ("Joint App", "JOINT")}),
-    *indicators("purpose", {name: (name,) for name in PURPOSES}),
-    *indicators("addr_state", {name: states.split() for name, states in DIVISIONS.items()}),
+    *(column for name, texts in _PLAIN["indicators"].items() for column in indicators(name, texts)),
 )
 USED = tuple(dict.fromkeys(name for column in DECLARED for name in column.raw))
 """The raw columns that are read, beside the target."""
@@ -205,7 +177,7 @@ def encode_plain(frame: "pd.DataFrame") -> OnDemand:
     DataError
         On ``data.path``, when an essential column is missing.
     """
-    require_columns(frame.columns, _APPLIED_FOR)
+    require_columns(frame.columns, _PLAIN["required"])
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
     notes = (
         "Encoded from application-time fields (terms, income, credit history, purpose, division).",
@@ -219,32 +191,12 @@ def encode_plain(frame: "pd.DataFrame") -> OnDemand:
     return encoded(frame, used, numeric(frame["int_rate"]), notes)
 
 
-ESSENTIAL = ("int_rate", "loan_amnt", "annual_inc", "revol_bal", "total_pymnt")
-
-_COLUMNS = """loan_amnt funded_amnt funded_amnt_inv term installment grade sub_grade emp_length
-home_ownership annual_inc verification_status issue_d loan_status pymnt_plan title zip_code
-addr_state dti delinq_2yrs earliest_cr_line inq_last_6mths mths_since_last_delinq
-mths_since_last_record open_acc pub_rec revol_bal revol_util total_acc initial_list_status
-out_prncp out_prncp_inv total_pymnt total_pymnt_inv total_rec_prncp total_rec_int
-total_rec_late_fee recoveries collection_recovery_fee last_pymnt_d last_pymnt_amnt next_pymnt_d
-last_credit_pull_d collections_12_mths_ex_med mths_since_last_major_derog policy_code
-application_type annual_inc_joint dti_joint verification_status_joint acc_now_delinq
-tot_coll_amt tot_cur_bal open_acc_6m open_il_6m open_il_12m open_il_24m mths_since_rcnt_il
-total_bal_il il_util open_rv_12m open_rv_24m max_bal_bc all_util total_rev_hi_lim inq_fi
-total_cu_tl inq_last_12m"""
-COLUMNS = tuple(_COLUMNS.split())
+COLUMNS: tuple[str, ...] = tuple(_PUBLISHED["columns"].split())
 """The columns of the 74-column loan.csv that were used, in its order; the target is int_rate."""
 
 FULL_TABLE_ROWS = 887_379
 DELETED_ROW = 21_391  # of the full table, counted from 1 without the header
 
-_DATES = "issue_d earliest_cr_line last_pymnt_d next_pymnt_d last_credit_pull_d"
-LISTS = {
-    "home_ownership": ("RENT", "OWN", "MORTGAGE"),
-    "verification_status": ("Verified", "Source Verified", "Not Verified"),
-    "loan_status": ("Fully Paid", "Charged Off", "Current"),
-    "application_type": ("INDIVIDUAL",),
-}
 _EPOCH = np.datetime64("1970-02-01", "D")
 
 
@@ -280,18 +232,15 @@ def _days_since_february_1970(text: str) -> float:
     return float((np.datetime64(f"{year:04d}-{month:02d}-01", "D") - _EPOCH).astype(int))
 
 
-_NUMBER_IN_TEXT = partial(map_text, code=number_in)
 _CODE: dict[str, Callable[["pd.Series"], Array]] = {
     **dict.fromkeys(
-        _DATES.split(),
+        _PUBLISHED["dates"],
         lambda column: np.nan_to_num(map_text(column, _days_since_february_1970)),
     ),
-    "term": _NUMBER_IN_TEXT,
-    "zip_code": _NUMBER_IN_TEXT,
-    "sub_grade": _NUMBER_IN_TEXT,
+    **dict.fromkeys(_PUBLISHED["numbers_in_texts"], partial(map_text, code=number_in)),
     "grade": partial(map_text, code=lambda text: float("ABCDEFG".find(text.strip()[:1]))),
     "emp_length": lambda column: np.nan_to_num(map_text(column, _years_of_employment), nan=-1.0),
-    **{name: partial(place_in, texts) for name, texts in LISTS.items()},
+    **{name: partial(place_in, texts) for name, texts in _PUBLISHED["lists"].items()},
 }
 PUBLISHED = tuple(
     EncodedColumn(name, (name,), _CODE.get(name, numeric_or_code_sum)) for name in COLUMNS
@@ -311,7 +260,7 @@ def encode_as_published(frame: "pd.DataFrame") -> OnDemand:
     DataError
         On ``data.path``, when an essential column is missing.
     """
-    require_columns(frame.columns, ESSENTIAL)
+    require_columns(frame.columns, _PUBLISHED["required"])
     used = available(PUBLISHED, frame.columns)
     missing = sum(int(np.isnan(column.encode(frame)).sum()) for column in used)
     notes = (

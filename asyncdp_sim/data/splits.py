@@ -1,4 +1,4 @@
-"""Splits of a table's rows among owners: in order, shuffled, by a column, or by their targets."""
+"""Rows of a table and whose they are; and which of each owner are held out of training."""
 
 import re
 from abc import abstractmethod
@@ -16,15 +16,177 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
 from asyncdp_sim.core.plugins import Place
-from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.data.tables.rows import Swap
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+
+HeldOutShare = Annotated[
+    float,
+    Field(ge=0, lt=1, allow_inf_nan=False),
+    about("Share of every owner's rows that is kept apart from training", "none"),
+]
+
+
+def trained_on(share: float, records: Sequence[int]) -> tuple[int, ...]:
+    """Return how many of each owner's rows are left to train on: n − round(share·n).
+
+    Rounding is to the nearest whole number, of two to the even one.
+    """
+    return tuple(n - round(share * n) for n in records)
+
+
+def held_out_faults(share: float, records: Sequence[int]) -> list[Fault]:
+    """Return a fault where an owner has no row left to train on, or where no row is kept apart."""
+    left = trained_on(share, records) if share > 0 else ()
+    if 0 in left:
+        owner = left.index(0)
+        problem = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
+        rule = "allowed is a share that leaves every owner one row"
+        return [Fault("data.held_out", problem, rule)]
+    if len(left) > 0 and sum(left) == sum(records):
+        problem = f"{share:g}, which is less than half a row of every owner"
+        return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]
+    return []
+
+
+def keep_apart(
+    share: float,
+    records: Sequence[int],
+    streams: Streams | Scope,
+    persons: Sequence[Ints] | None = None,
+    order: Sequence[Array] | None = None,
+) -> tuple[list[Ints], list[Ints]]:
+    """Return the places of each owner's rows to train on, and of those kept apart.
+
+    Owner i's are drawn from the stream ``("data", "owner", i, "held-out")``, so that adding owners
+    changes nothing, and a larger share keeps apart what a smaller one does, and more.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1); of n rows, round(share·n) are kept apart.
+    records : sequence of int
+        Rows per owner.
+    streams : Streams or Scope
+        The run's random streams; nothing is drawn where the share is 0.
+    persons : sequence of array, optional
+        Whose each of the owner's rows is: all rows of a person are kept apart, or none. Persons
+        are drawn until round(share·n) rows or more are apart; one person at least stays.
+    order : sequence of array, optional
+        Ranks in time: the latest rows are kept apart, or the persons with the latest ones; nothing
+        is drawn.
+
+    Returns
+    -------
+    list of array, list of array
+        From 0 to n − 1, ascending, owner by owner.
+
+    Raises
+    ------
+    DataError
+        On ``data.held_out``, where an owner has no row left to train on, or no row is kept apart.
+    """
+    wrong = held_out_faults(share, records)
+    if len(wrong) > 0:
+        raise DataError(wrong)
+    if share == 0:
+        return [np.arange(n) for n in records], [np.arange(0) for _ in records]
+    kept, apart = [], []
+    for owner, (n, left) in enumerate(zip(records, trained_on(share, records), strict=True), 1):
+        if order is None:
+            ranked = streams.generator("data", "owner", owner, "held-out").permutation(n)
+        else:
+            ranked = np.argsort(-order[owner - 1], kind="stable")
+        count = n - left
+        if persons is not None:
+            ranked = _by_person(persons[owner - 1], ranked)
+            count = _of_whole_persons(persons[owner - 1][ranked], count)
+        apart.append(np.sort(ranked[:count]))
+        kept.append(np.sort(ranked[count:]))
+    return kept, apart
+
+
+def _by_person(persons: Ints, ranked: Ints) -> Ints:
+    """Return ranked rows with those of a person together, persons in the order of their first."""
+    _, firsts, group = np.unique(persons[ranked], return_index=True, return_inverse=True)
+    return ranked[np.argsort(firsts[group], kind="stable")]
+
+
+def _of_whole_persons(persons: Ints, least: int) -> int:
+    """Return the smallest number ≥ ``least`` of first rows that ends with a person, but the last.
+
+    ``persons`` names the person of each row, rows of a person together.
+    """
+    ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
+    enough = ends[ends >= least]
+    return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])
+
+
+def held_out_note(kept: Sequence[Ints], apart: Sequence[Ints]) -> tuple[str, ...]:
+    """Return what was kept apart in a sentence, for the user; nothing where nothing was."""
+    held, left = sum(map(len, apart)), sum(map(len, kept))
+    return if_any(
+        "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
+        "counts the others.",
+        held=held,
+        rows=held + left,
+    )
+
+
+def codes_of(column: "pd.Series") -> Ints:
+    """Return whose each row is, from 0; a row without a name is a person of its own."""
+    import pandas as pd
+
+    codes, names = pd.factorize(column.astype(object).where(column.notna(), None))
+    nobody = codes < 0
+    codes = np.array(codes, dtype=np.int64)
+    codes[nobody] = len(names) + np.arange(np.count_nonzero(nobody))
+    return codes
+
+
+def ranks_of(column: "pd.Series") -> Array:
+    """Return how late each row is, from 0: equal values rank alike, rows without one first.
+
+    Numbers are ordered as numbers; where any value is none, all are ordered as texts, as dates such
+    as 2024-05-17 may be.
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    as_numbers = numbers.notna().eq(column.notna()).all()
+    values = numbers if as_numbers else column.astype(object).map(str, na_action="ignore")
+    codes, _ = pd.factorize(values, sort=True)
+    return np.asarray(codes, dtype=np.float64)
+
 
 ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """The owners that records are built for.
+
+    Attributes
+    ----------
+    n_owners : int
+        N ≥ 1.
+    records : sequence of int or None
+        n_i; None where the data say it.
+    streams : Streams or Scope
+        The run's random streams.
+    swap : Swap, optional
+        The record that is replaced.
+    """
+
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    swap: Swap | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,28 +195,21 @@ class TableToSplit:
 
     Attributes
     ----------
+    request : BuildRequest
     values_of : callable
         From a column to its raw values, None where empty.
     available : int
         Rows 0…available−1 may be given to owners.
     public : int
         Public rows held back from the owners; for the error's text.
-    n_owners : int
-        N.
-    records : sequence of int, optional
-        n_i, where the scenario and not the table says it.
-    streams : Streams or Scope
-        The run's random streams.
     targets, public_targets : array
         Targets of all rows, NaN where there is none, and of the public ones.
     """
 
+    request: BuildRequest
     values_of: ValuesOf
     available: int
     public: int
-    n_owners: int
-    records: Sequence[int] | None
-    streams: Streams | Scope
     targets: Array
     public_targets: Array
 
@@ -174,9 +329,9 @@ class InTurn(SplitKind):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
-        wanted = require_records(table.records)
+        wanted = require_records(table.request.records)
         table.require_rows(sum(wanted))
-        order, ends = self.order(table.available, table.streams), np.cumsum(wanted)
+        order, ends = self.order(table.available, table.request.streams), np.cumsum(wanted)
         return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
 
 
@@ -242,10 +397,51 @@ class ByColumn(NamedByFields):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
+        request = table.request
         values = table.values_of(self.column)[: table.available]
-        arguments = (table.n_owners, table.records, self.least)
-        rows, notes = rows_by_value(self.column, values, *arguments)
-        return OwnerSplit(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
+        groups, too_few = _groups(values, self.least)
+        if len(groups) != request.n_owners:
+            enough = f" with at least {self.least} rows" if self.least > 1 else ""
+            values_of = f"the number of distinct values of {self.column!r}{enough}"
+            rule = f"allowed is {len(groups)}, {values_of}"
+            raise DataError([Fault("owners.count", str(request.n_owners), rule)])
+        names = tuple(_in_order(groups))
+        rows = [groups[name] for name in names]
+        notes = (
+            *if_any(
+                "Each of the {values} values of {column!r} is one owner, in sorted order.",
+                values=len(groups),
+                column=self.column,
+            ),
+            *if_any(
+                "Not owners: {values} values of {column!r} with fewer than {least} rows.",
+                values=too_few,
+                column=self.column,
+                least=self.least,
+            ),
+            *if_any(
+                "{rows} rows belong to no owner: no value of {column!r}.",
+                rows=values.count(None),
+                column=self.column,
+            ),
+        )
+        if request.records is None:
+            return OwnerSplit(rows, names, notes)
+        faults = [
+            Fault(
+                "owners.records",
+                f"{n} for owner {owner}",
+                f"{self.column} {name!r} has {len(own)} rows",
+            )
+            for owner, (n, own, name) in enumerate(
+                zip(request.records, rows, names, strict=True), 1
+            )
+            if n > len(own)
+        ]
+        if len(faults) > 0:
+            raise DataError(faults)
+        rows = [own[:n] for own, n in zip(rows, request.records, strict=True)]
+        return OwnerSplit(rows, names, notes)
 
     @override
     def likened(
@@ -267,75 +463,6 @@ def name_of(value: object) -> str:
     if value == "":
         return "(no name)"
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def rows_by_value(
-    column: str,
-    values: Sequence[object],
-    n_owners: int,
-    records: Sequence[int] | None,
-    least: int = 1,
-) -> tuple[list[Ints], tuple[str, ...]]:
-    """Return each owner's row numbers when every distinct value of a column is an owner.
-
-    Parameters
-    ----------
-    column : str
-        The column's name, for the error's text.
-    values : sequence
-        The column over the rows that owners may hold; None where it is empty.
-    n_owners : int
-        The number of owners that the scenario states.
-    records : sequence of int, optional
-        If given, owner i keeps the first n_i of its rows.
-    least : int
-        Values with fewer rows are no owners.
-
-    Returns
-    -------
-    tuple
-        Rows per owner, in sorted order of the values (numbers before other texts), and notes.
-
-    Raises
-    ------
-    DataError
-        On ``owners.count`` when it is not the number of distinct values; on ``owners.records``
-        when an owner has fewer rows than that.
-    """
-    groups, too_few = _groups(values, least)
-    unowned = values.count(None)
-    if len(groups) != n_owners:
-        enough = f" with at least {least} rows" if least > 1 else ""
-        rule = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
-        raise DataError([Fault("owners.count", str(n_owners), rule)])
-    names = _in_order(groups)
-    rows = [groups[name] for name in names]
-    notes = (
-        *if_any(
-            "Each of the {values} values of {column!r} is one owner, in sorted order.",
-            values=len(groups),
-            column=column,
-        ),
-        *if_any(
-            "Not owners: {values} values of {column!r} with fewer than {least} rows.",
-            values=too_few,
-            column=column,
-            least=least,
-        ),
-        *if_any(
-            "{rows} rows belong to no owner: no value of {column!r}.", rows=unowned, column=column
-        ),
-    )
-    if records is None:
-        return rows, notes
-    short = []
-    for owner, (n, own, name) in enumerate(zip(records, rows, names, strict=True), 1):
-        if n > len(own):
-            rule = f"{column} {name!r} has {len(own)} rows"
-            short.append(Fault("owners.records", f"{n} for owner {owner}", rule))
-    if len(short) > 0:
-        raise DataError(short)
-    return [own[:n] for own, n in zip(rows, records, strict=True)], notes
 
 
 def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Ints], int]:
@@ -384,19 +511,20 @@ class Dirichlet(NamedByFields):
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
-        count, n_owners = table.available if self.rows is None else self.rows, table.n_owners
+        request = table.request
+        count = table.available if self.rows is None else self.rows
         table.require_rows(count)
         public = table.public_targets
         group, n_groups = self._groups(table.targets[:count], public[~np.isnan(public)])
-        shares = self._shares(n_groups, n_owners, table.streams)
+        shares = self._shares(n_groups, request.n_owners, request.streams)
         # In order, so that a row's owner is where its own number falls among its group's shares.
         ends = np.cumsum(shares, axis=1)[:, :-1]
-        number = table.streams.generator("data", "split", "rows").random(count)
+        number = request.streams.generator("data", "split", "rows").random(count)
         owner = np.empty(count, dtype=np.int64)
         for g in range(n_groups):
             mine = group == g
             owner[mine] = np.searchsorted(ends[g], number[mine], side="right")
-        rows = [np.flatnonzero(owner == i) for i in range(n_owners)]
+        rows = [np.flatnonzero(owner == i) for i in range(request.n_owners)]
         sizes = [len(mine) for mine in rows]
         if 0 in sizes:
             problem = (

@@ -285,6 +285,8 @@ class Ground:
 
     Attributes
     ----------
+    split : SplitKind
+        How rows are given to owners, and whose rows public ones are like.
     frame : DataFrame
         All rows, public ones last; of the private ones only the column that says whose they are
         is looked at.
@@ -300,6 +302,7 @@ class Ground:
         Whether they are the last rows of the table.
     """
 
+    split: SplitKind
     frame: "pd.DataFrame"
     first: int
     public: Encoded
@@ -307,51 +310,27 @@ class Ground:
     apart: bool
     last: bool
 
+    def known(self, asked: TableToSplit) -> tuple[PublicKnowledge, list[Ints]]:
+        """Return what is public about the table, and which of its private rows are whose."""
+        features = self.projection.features(self.public.matrix)
+        targets = self.projection.targets(self.public.target)
+        whose = OwnerSplit([]) if self.split.by_target else self.split.owned(asked)
+        rows = [owner_rows[owner_rows < self.first] for owner_rows in whose.rows]
+        like = self.split.likened(whose, asked.values_of, self.first, len(targets), self.apart)
+        sizes = tuple(map(len, rows))
+        others, last = self.first - sum(sizes), self.last and len(targets) > 0
+        return PublicKnowledge(features, targets, like, sizes, whose.names, others, last), rows
 
-def replaced(
-    stand_in: PublicRows,
-    split: SplitKind,
-    ground: Ground,
-    asked: TableToSplit,
-    streams: Streams | Scope,
-) -> Encoded:
-    """Return a table of features, public rows last, with substitutes for the private ones.
-
-    Parameters
-    ----------
-    stand_in : PublicRows
-    split : SplitKind
-        Tells whose rows public ones are like.
-    ground : Ground
-    asked : TableToSplit
-        How rows are given to owners; not used where a row's target has a say in that.
-    streams : Streams or Scope
-    """
-    first = ground.first
-    knowledge, rows = publicly_known(split, ground, asked)
-    features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
-    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
-    x[first:], y[first:] = features, targets
-    others = np.setdiff1d(np.arange(first), np.concatenate([np.arange(0), *rows]))
-    drawn = stand_in.drawn(knowledge, streams)
-    for places, (own_x, own_y) in zip([*rows, others], drawn, strict=True):
-        x[places], y[places] = own_x, own_y
-    return replace(ground.public, matrix=x, target=y)
-
-
-def publicly_known(
-    split: SplitKind, ground: Ground, asked: TableToSplit
-) -> tuple[PublicKnowledge, list[Ints]]:
-    """Return what is public about a table, and which of its private rows are whose."""
-    public, projection, first = ground.public, ground.projection, ground.first
-    features, targets = projection.features(public.matrix), projection.targets(public.target)
-    count = len(targets)
-    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
-    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
-    like = split.likened(whose, asked.values_of, first, count, ground.apart)
-    sizes = tuple(map(len, rows))
-    last = ground.last and count > 0
-    knowledge = PublicKnowledge(
-        features, targets, like, sizes, whose.names, first - sum(sizes), last
-    )
-    return knowledge, rows
+    def replaced(
+        self, stand_in: PublicRows, asked: TableToSplit, streams: Streams | Scope
+    ) -> Encoded:
+        """Return a table of features, public rows last, with substitutes for the private ones."""
+        knowledge, rows = self.known(asked)
+        total = self.first + len(knowledge.targets)
+        x, y = np.empty((total, knowledge.features.shape[1]), order="F"), np.empty(total)
+        x[self.first :], y[self.first :] = knowledge.features, knowledge.targets
+        others = np.setdiff1d(np.arange(self.first), np.concatenate([np.arange(0), *rows]))
+        drawn = stand_in.drawn(knowledge, streams)
+        for places, (own_x, own_y) in zip([*rows, others], drawn, strict=True):
+            x[places], y[places] = own_x, own_y
+        return replace(self.public, matrix=x, target=y)

@@ -18,13 +18,11 @@ from asyncdp_sim.data.column_profile import (
     lost_digits,
     target_looked_at,
 )
-from asyncdp_sim.data.held_out import trained_on
-from asyncdp_sim.data.splits import name_of
+from asyncdp_sim.data.splits import name_of, trained_on
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
-from asyncdp_sim.data.tables.encodings import Drop, Encoding
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
-from asyncdp_sim.data.tables.quantities import texts_of
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -33,7 +31,7 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.rows import FileRows, nearest
-from asyncdp_sim.data.tables.text_columns import SUMS
+from asyncdp_sim.data.tables.text_columns import SUMS, WORDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,27 +44,9 @@ LEAST_RECORDS = (20, 10, 5)
 
 The first that leaves two owners or more.
 """
-DROPPED = {
-    "question": ("question", "questions"),
-    "id": ("id", "ids"),
-    "leak": ("leak", "leaks"),
-    "owner": ("name of owners", "names of owners"),
-    "person": ("column of persons", "columns of persons"),
-    "text": ("text of many values", "texts of many values"),
-    "one value": ("of one value", "of one value"),
-    "rare": ("of rare values", "of rare values"),
-    "empty": ("empty", "empty"),
-    "asked": ("by --drop", "by --drop"),
-}
+DROPPED: dict[str, list[str]] = WORDS["dropped"]
 """Why a column, or several, make no feature, in words."""
-TARGETS = (
-    "target label outcome class y readmitted default churn response days los price score income "
-    "result"
-)
-OWNERS = (
-    "owner site hospital clinic centre center bank branch institution school facility client silo "
-    "station store region state country device user"
-)
+TARGETS, OWNERS = WORDS["likely"]["targets"], WORDS["likely"]["owners"]
 """Words in names of columns that are likely targets, and owners."""
 MOST_SUMS = 3
 """Rows of sums at most: more are a category."""

@@ -23,7 +23,7 @@ from asyncdp_sim.core.progress import counted
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.held_out import trained_on
+from asyncdp_sim.data.splits import trained_on
 from asyncdp_sim.data.surrogates import PublicTable
 from asyncdp_sim.decision import (
     CrossValidation,

@@ -14,7 +14,7 @@ from asyncdp_sim.core.specification import CachedSpec, Count, Positive, Spec, Va
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.held_out import trained_on
+from asyncdp_sim.data.splits import trained_on
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model

@@ -15,7 +15,7 @@ from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.held_out import held_out_faults
+from asyncdp_sim.data.splits import held_out_faults
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.data import hospital_data
+from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital_data import HOSPITAL, TARGET, read_discharges
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.twin_law import Twin, Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -18,9 +18,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.data import lending_data
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.lending_data import BLOCK_ROWS, read_loans
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from asyncdp_sim.data.twin_law import Z_KNOTS, Twin, Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.tables.rows import Encoded
-from asyncdp_sim.data.twin_law import Z_KNOTS, Twin, Variable
 
 LEAST_EIGENVALUE = 1e-4
 

@@ -148,7 +148,8 @@ def table(folder, labels, name="t.csv"):
     ]
     frame = pd.DataFrame({"site": sites, "x": x, "outcome": made})
     path = folder / name
-    frame.to_csv(path, index=False)
+    commas = {"sep": ";", "decimal": ","} if "," in made[0] else {}
+    frame.to_csv(path, index=False, **commas)
     return path
 
 
@@ -185,6 +186,7 @@ SPELLINGS = {
         ("false", "FALSE", "False", "0"), ("true", "TRUE", "True", "1.0")
     ),
     "numbers of several programs": spelled(("0", "0.0"), ("1", "1.00")),
+    "decimal commas": spelled(("0,0", "0"), ("1,0", "1,00")),
     "capitals among public ones": spelled(("No", "NO"), ("Yes", "YES")),
 }
 

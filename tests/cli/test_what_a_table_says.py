@@ -86,6 +86,8 @@ COLUMNS = {
     "points between": (placed([f"2019.3.{1 + n % 28}" for n in range(84)], []), "date", "%Y.%m.%d"),
     "a date among numbers": (placed(NUMBERS, ["2021-03-01"] * 2), "number",
                              "the others (2) count as missing: '2021-03-01'"),
+    "a truth among decimals": (placed([f"{n}.5" for n in range(20, 90)], ["TRUE"]), "number",
+                               "the others (1) count as missing: 'TRUE'"),
     "a time among numbers": (placed(NUMBERS, ["1:30"]), "number", "missing: '1:30'"),
     "years with 9999": (placed([str(2015 + n % 5) for n in range(80)], ["9999"] * 9), "number",
                         "add --missing x=9999 "),
@@ -95,6 +97,7 @@ COLUMNS = {
 
 DAYS = [18_262 + row * row % 900 + row % 48 / 48 for row in range(ROWS)]
 """From 2020-01-01 on, in days since 1970."""
+CALENDAR = [pd.Timestamp("1970-01-01") + pd.Timedelta(days=int(day)) for day in DAYS]
 COUNTED = {
     "whole days": ("days as Excel", "date", [f"{25_569 + day:.0f}" for day in DAYS]),
     "days": ("days as Excel", "visit_date", [f"{25_569 + day:.5f}" for day in DAYS]),
@@ -106,6 +109,8 @@ COUNTED = {
     "milliseconds": ("milliseconds", "created_at", [f"{8.64e7 * day:.0f}" for day in DAYS]),
     "milliseconds, shortened": ("milliseconds", "ts", [f"{8.64e7 * day:.8E}" for day in DAYS]),
     "microseconds": ("microseconds", "event_time", [f"{8.64e10 * day:.0f}" for day in DAYS]),
+    "short years": ("dates as %y%m%d?", "visit_date", [f"{day:%y%m%d}" for day in CALENDAR]),
+    "days of a year": ("dates as %Y%j?", "Datum", [f"{day:%Y%j}" for day in CALENDAR]),
     "nanoseconds": ("nanoseconds", "epoch", [f"{8.64e13 * day:.0f}" for day in DAYS]),
 }  # fmt: skip
 

@@ -22,9 +22,17 @@ from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import read
-from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+)
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN
-from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.read import read_csv
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text

@@ -7,10 +7,9 @@ import pytest
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.tables import encoded_columns, table_data
-from asyncdp_sim.data.tables.encoded_columns import encoded
-from asyncdp_sim.data.tables.encodings import Ordinal
-from asyncdp_sim.data.tables.quantities import Number
+from asyncdp_sim.data.tables import table_data
+from asyncdp_sim.data.tables.encoded_columns import encoded, learned
+from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.scenario import load
 from tests import scenes
@@ -64,12 +63,12 @@ def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path, form):
     assert "in every cell" not in found.pair
 
 
-def over_all_rows(frame, names, declared, first_public, decimal, *rest):
+def over_all_rows(frame, codes, first_public, *rest):
     """Encode a column as one of texts where any cell is one, a private one too."""
-    del declared
-    texts = {name: cells(frame[name], decimal)[1].any() for name in names}
+    texts = {name: cells(frame[name], ".")[1].any() for name in codes}
     chosen = {name: Ordinal() if there else Number() for name, there in texts.items()}
-    return encoded(frame, names, chosen, first_public, decimal, *rest)
+    changed = learned(frame[[*codes]].iloc[first_public:], chosen, ".")
+    return encoded(frame, changed, first_public, *rest)
 
 
 def without_rows(frame, name, *_):
@@ -98,14 +97,12 @@ def test_a_loader_that_asks_all_rows_is_refuted(
 
 
 def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, command):
-    encode = encoded_columns.encode
-
-    def strict(column, *rest):
-        if (column.astype(str) == "maybe").any():
+    def strict(frame, *rest):
+        if (frame.astype(str) == "maybe").any(axis=None):
             raise DataError([Fault("data.path", "'maybe'", "allowed is a number")])
-        return encode(column, *rest)
+        return encoded(frame, *rest)
 
-    monkeypatch.setattr(encoded_columns, "encode", strict)
+    monkeypatch.setattr(table_data, "encoded", strict)
     said = command("audit", flags(tmp_path, "csv"), "--thorough", "--runs", 100, "--answers", 100)
     assert said.code == 3, said.out
     assert "changing one record stops the run: data.path: given 'maybe'" in said.out

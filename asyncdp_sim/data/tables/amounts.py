@@ -10,15 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from asyncdp_sim.data.tables.text_columns import plain_digits
+from asyncdp_sim.data.tables.text_columns import WORDS, plain_digits
 
-_CURRENCIES = "$€£¥₽₹₩₺₴₪₫₱₦฿¢"
-_CODES = frozenset(re.findall(
-    r"\S+",
-    "AED ARS AUD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW "
-    "KZT MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD "
-    "VND ZAR kr zł Ft Kč руб Rs",
-))  # fmt: skip
+_KNOWN = WORDS["amounts"]
+_CURRENCIES = _KNOWN["symbols"]
+_CODES = frozenset(_KNOWN["currencies"].split())
 _PLAIN_SPACE = dict.fromkeys(map(ord, "\u00a0\u202f\u2009\u2007\t"), " ")
 _ALIKE = {
     **_PLAIN_SPACE,
@@ -51,41 +47,15 @@ _NUMERAL = {
     mark: re.compile(rf"(?P<whole>{_WHOLE[mark]}|)(?:{re.escape(mark)}(?P<part>[0-9]*))?")
     for mark in _WHOLE
 }
-_LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "Bn": 9, "BN": 9, "mn": 6}
-_WORDS = {
-    "thousand": 3,
-    "tsd": 3,
-    "lakh": 5,
-    "lakhs": 5,
-    "lac": 5,
-    "million": 6,
-    "millions": 6,
-    "mio": 6,
-    "mln": 6,
-    "crore": 7,
-    "crores": 7,
-    "billion": 9,
-    "billions": 9,
-    "mrd": 9,
-    "mld": 9,
-}
-_SMALL = {"m": 6, "b": 9}
-"""Letters that multiply only after other letters: alone they are metres, or bytes."""
-_SCALES = {3: "thousand", 5: "a hundred thousand", 6: "million", 7: "ten million", 9: "billion"}
-_LB, _FT = 0.45359237, 0.3048
-_UNITS = (
-    {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3, "oz": _LB / 16, "lb": _LB, "lbs": _LB},
-    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3,
-     "in": _FT / 12, "ft": _FT, "yd": 3 * _FT, "mi": 5280 * _FT},
-    {"ml": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "L": 1.0},
-    {"B": 1e-9, "kb": 1e-6, "mb": 1e-3, "gb": 1.0, "tb": 1e3},
-    {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0},
-    {"day": 1.0, "days": 1.0, "week": 7.0, "weeks": 7.0},
-    {"month": 1.0, "months": 1.0, "year": 12.0, "years": 12.0},
-)  # fmt: skip
-"""Units of one dimension each, in one of them; capitals count in single letters alone."""
-_PAIRS = (("M", "MM"), ("N", "S"), ("H", "S"), ("E", "W"), ("AD", "BC"), ("BCE", "CE"))
-"""Words behind numbers that only the user can explain where both are met."""
+
+
+def _powers_of(field: str) -> dict[str, int]:
+    """Return the power of ten that each word of a field multiplies by."""
+    powers = _KNOWN["powers"].items()
+    return {word: int(power) for power, row in powers for word in row.get(field, "").split()}
+
+
+_LETTERS, _MULTIPLIERS, _SMALL = map(_powers_of, ("letters", "words", "small"))
 _FLAG, _SIGN = re.compile(r"(?![BCFKM]$)[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
 """Such as H and L; but B, K, M may be multipliers, and C, F, K temperatures."""
 MOST_FLAGS = 6
@@ -251,7 +221,8 @@ class Notation:
         for tail, power in self.powers.items():
             by_power.setdefault(power, []).append(tail)
         remarks = [
-            f"{', '.join(tails)} means {_SCALES[power]}" for power, tails in by_power.items()
+            f"{', '.join(tails)} means {_KNOWN['powers'][str(power)]['called']}"
+            for power, tails in by_power.items()
         ]
         if self.unit != "":
             remarks.append(f"units are converted to {self.unit}")
@@ -347,7 +318,7 @@ def shows_mark(text: str) -> str | None:
 def _asked(left: Mapping[str, int], all_alike: bool) -> tuple[tuple[str, ...], ...]:
     """Return tails that only the user can explain: DR and CR, M beside MM, north and south."""
     sides = tuple(sorted(tail for tail in left if tail.rstrip(".").upper() in ("DR", "CR")))
-    pairs = [tuple(sorted({*pair} & left.keys())) for pair in _PAIRS]
+    pairs = [tuple(sorted({*pair} & left.keys())) for pair in _KNOWN["pairs"]]
     questions = (sides if not all_alike else (), *(pair for pair in pairs if len(pair) > 1))
     return tuple(tails for tails in questions if len(tails) > 0)
 
@@ -358,8 +329,8 @@ def _powers(left: Mapping[str, int], found: Sequence[Parts]) -> dict[str, int]:
     powers = {}
     for tail in left:
         word = tail.rstrip(".").lower()
-        if word in _WORDS:
-            powers[tail] = _WORDS[word]
+        if word in _MULTIPLIERS:
+            powers[tail] = _MULTIPLIERS[word]
         elif tail in _LETTERS and (tail in attached or len(left.keys() & _LETTERS.keys()) > 1):
             powers[tail] = _LETTERS[tail]
     if len(powers) > 0:
@@ -370,7 +341,7 @@ def _powers(left: Mapping[str, int], found: Sequence[Parts]) -> dict[str, int]:
 def _units(left: Mapping[str, int]) -> tuple[str, dict[str, float]]:
     """Return the largest of several units of one dimension, and the size of each in it."""
     names = {tail: tail if len(tail) == 1 else tail.lower() for tail in left}
-    for units in _UNITS:
+    for units in _KNOWN["units"].values():
         met = {tail: units[name] for tail, name in names.items() if name in units}
         if len({*met.values()}) > 1 and len(met) == len(left):
             largest = max(met, key=met.__getitem__)

@@ -24,9 +24,9 @@ from asyncdp_sim.data.tables.amounts import (
     parts_of,
     shows_mark,
 )
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
-from asyncdp_sim.data.tables.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import (
+    WORDS,
     cells,
     days,
     kinds_in,
@@ -40,42 +40,12 @@ if TYPE_CHECKING:
 
 ISO = ""
 """Stands for dates as 2020-05-17, perhaps with a time, which need no format."""
-_DAYS = (
-    "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y",
-    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y.%m.%d", "%Y-%m-%d", "%d. %m. %Y",
-)  # fmt: skip
-_MONTHS = ("%b-%Y", "%b %Y", "%B %Y", "%Y-%m", "%Y/%m", "%m/%Y")
-_COMPACT = {
-    "%Y%m%d": re.compile(r"(19\d\d|20\d\d|9999)\d{4}"),
-    "%Y%m": re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])"),
-    "%Y%m%d%H%M": re.compile(r"(19|20)\d{10}"),
-    "%Y%m%d%H%M%S": re.compile(r"(19|20)\d{12}"),
-}
-"""Digits alone, and what they look like: strptime also reads fewer of them."""
-_TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-SHORT = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%d-%m-%y", "%y-%m-%d", "%b-%y")
-"""With two digits for the year, so that the century is not written."""
+_DATES = WORDS["dates"]
+_COMPACT = {form: re.compile(pattern) for form, pattern in _DATES["compact"].items()}
+SHORT = _DATES["short"]
 FITTING = 0.95
 """Share of the cells that a form fits at least: the others are missing."""
-_OTHER_TIMES = (
-    (r"([01]?\d|2[0-3])[.h][0-5]\d([.m][0-5]\d)?s?", "time of day",
-     "write them as 06:30 or 06:30:15"),
-    (r"\d{1,2}:\d\d(:\d\d)? ?[AaPp]\.?[Mm]\.?", "time of day", "write them as 18:30"),
-    (r"-?\d+ days?,? \+?\d+:\d\d(:\d\d(\.\d+)?)?|-?P(T?\d+[YMWDHS])+T?.*|\d{2,3}:\d\d:\d\d",
-     "duration", "write them as a number of days, or of hours"),
-    (r"\d{4}[- ]?Q[1-4]|Q[1-4][- /]\d{4}", "quarter", "write them as their first day, 2024-04-01"),
-    (r"\d+([.,]\d+)? ?(±|\+/?-|/|[x×]) ?\d+([.,]\d+)?", "pair",
-     "write them in two columns"),
-    (r"\d{4}-?W\d\d", "week", "write them as their first day, 2024-04-01"),
-)  # fmt: skip
-
-OTHERS = {
-    "time of day": "times of day",
-    "duration": "durations",
-    "quarter": "quarters",
-    "week": "weeks",
-    "pair": "pairs of numbers",
-}
+OTHERS = {unread["kind"]: unread["plural"] for unread in WORDS["unread"]}
 """Times and pairs that are not read, and their plurals."""
 
 
@@ -106,9 +76,10 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
 
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
     """Return which unread times or pairs texts are, and how to write them; None for none."""
-    for pattern, kind, advice in _OTHER_TIMES:
-        if all(re.fullmatch(pattern, text.strip()) is not None for text in texts):
-            return kind, f"{OTHERS[kind]} in this form are not read: {advice}"
+    for unread in WORDS["unread"]:
+        if all(re.fullmatch(unread["pattern"], text.strip()) is not None for text in texts):
+            plural = unread["plural"]
+            return unread["kind"], f"{plural} in this form are not read: {unread['advice']}"
     return None
 
 
@@ -121,7 +92,7 @@ def spelled(text: str, form: str) -> str:
 def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
     """Return a text whose date is another by each form."""
     for text in sorted(texts):
-        if all(_fits(text, form) for form in forms):
+        if all(fits(text, form) for form in forms):
             read = {datetime.strptime(text.strip(), form) for form in forms}
             if len(read) == len(forms):
                 return text
@@ -133,22 +104,23 @@ def _compact(texts: Mapping[str, int]) -> bool:
 
 
 def _tried(texts: Mapping[str, int]) -> list[str]:
-    forms = [ISO, *_DAYS, *_MONTHS, *_COMPACT]
+    forms = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
     if any(":" in text for text in texts):
-        forms += [day + time for day in _DAYS for time in _TIMES]
+        forms += [day + time for day in _DATES["days"] for time in _DATES["times"]]
     return forms
 
 
 def _share(texts: Mapping[str, int], form: str, cells: int) -> float:
     missed, most = 0, (1 - FITTING) * cells
     for text, count in texts.items():
-        missed += count * (not _fits(text, form))
+        missed += count * (not fits(text, form))
         if missed > most:
             return 0.0
     return 1 - missed / cells
 
 
-def _fits(text: str, form: str) -> bool:
+def fits(text: str, form: str) -> bool:
+    """Tell whether a text is a date in a form."""
     text = text.strip()
     if form == ISO:
         return not np.isnan(days(text))
@@ -162,25 +134,8 @@ def _fits(text: str, form: str) -> bool:
 
 
 def _differ(texts: Mapping[str, int], one: str, two: str) -> bool:
-    both = (text.strip() for text in texts if _fits(text, one) and _fits(text, two))
+    both = (text.strip() for text in texts if fits(text, one) and fits(text, two))
     return any(datetime.strptime(text, one) != datetime.strptime(text, two) for text in both)
-
-
-SCALES = (
-    ("minor", "moderate", "major", "extreme"),
-    ("none", "minimal", "mild", "moderate", "severe", "very severe"),
-    ("very low", "low", "medium", "high", "very high"),
-    ("very low", "low", "moderate", "high", "very high"),
-    ("very low", "low", "normal", "high", "very high"),
-    ("tiny", "small", "medium", "large", "huge"),
-    ("never", "rarely", "sometimes", "often", "always"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
-    ("primary", "secondary", "tertiary"),
-    ("beginner", "intermediate", "advanced", "expert"),
-)
-"""Words from low to high."""
 
 
 MOST_RANGES = 40
@@ -203,7 +158,7 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
     words = {value.strip().lower(): value for value in values}
     if len(words) < 3 or len(words) < len(values):
         return None
-    for scale in SCALES:
+    for scale in WORDS["scales"]:
         if words.keys() <= set(scale):
             example = next(iter(words.values()))
             capital = str.capitalize if example[:1].isupper() else str
@@ -243,9 +198,7 @@ MOST_UNITS, LEAST_OF_A_UNIT = 3, 10
 """Units or currencies of a column at most, and numbers of each: other words are text."""
 
 
-_CODE = re.compile(
-    r"(?:^|[^a-z])(?:codes?|zip|plz|icd|drg|diag|diagnosis|dx|cpt|version)(?:$|[^a-z])"
-)
+_CODE = re.compile(WORDS["likely"]["codes"])
 
 
 LEAST_PADDED = 2
@@ -307,7 +260,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     if fit is not None:
         return fit
     if _padded(texts):
-        reading = f"{_typed(name, kind='number')} reads numbers"
+        reading = f"{typed(name, kind='number')} reads numbers"
         return _texts(texts, "text", (f"codes with leading zeros, read as text; {reading}",))
     code = _CODE.search(name.lower()) is not None
     if not words.any() and code:
@@ -318,8 +271,8 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     other = other_times(texts)
     if other is not None:
         return _texts(texts, other[0], (other[1],))
-    forms = (ISO, *_DAYS, *_MONTHS, *SHORT)
-    if all(any(_fits(text, form) for form in forms) for text in texts):
+    forms = (ISO, *_DATES["days"], *_DATES["months"], *SHORT)
+    if all(any(fits(text, form) for form in forms) for text in texts):
         several = "dates in several forms cannot be read: write them as 2020-05-17"
         return _texts(texts, "text", (several,))
     order = None if code else ordered(sorted(texts))
@@ -398,7 +351,7 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
     example = next(text for text in sorted(texts) if either_mark({text: 1}))
     both = [
         f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
-        f"({_typed(name, kind='money', decimal=mark)})"
+        f"({typed(name, kind='money', decimal=mark)})"
         for mark in ".,"
     ]
     return _question(f"{example!r} may be {' or '.join(both)}")
@@ -417,7 +370,7 @@ def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}
     if len(marked) < 2 or units.keys() != {("", "")}:
         return None
-    line = " or ".join(_typed(name, kind="money", decimal=mark) for mark in marked)
+    line = " or ".join(typed(name, kind="money", decimal=mark) for mark in marked)
     return _question(
         f"{' and '.join(map(repr, marked.values()))} have different decimal marks: write all "
         f"alike, or {line} reads one mark, and cells with the other count as missing"
@@ -431,11 +384,11 @@ def _asked(name: str, notation: Notation) -> Fitting:
     factors = {
         tail: meanings.get(tail, -1 if tail[0].upper() in "DSWB" else 1) for tail in question
     }
-    answer = _typed(name, kind="money", factors=factors)
+    answer = typed(name, kind="money", factors=factors)
     return _question(f"what do {' and '.join(question)} mean? For example {answer}")
 
 
-def _typed(name: str, **encoding: Any) -> str:
+def typed(name: str, **encoding: Any) -> str:
     """Return the option that declares a column."""
     return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
 
@@ -448,13 +401,13 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
     if len(forms) > 1:
         example = differing(texts, forms)
         both = [
-            f"{spelled(example, form)} ({_typed(name, kind='date', format=form)})" for form in forms
+            f"{spelled(example, form)} ({typed(name, kind='date', format=form)})" for form in forms
         ]
         return _question(f"{example!r} may be {' or '.join(both)}")
     if len(forms) == 0:
         count = sum(texts.values())
         short = [form for form in SHORT if count > 0 and _share(texts, form, count) >= FITTING]
-        lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
+        lines = " or ".join(typed(name, kind="date", format=form) for form in short)
         text = f"dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
         return _question(text) if len(short) > 0 else None
     [form] = forms

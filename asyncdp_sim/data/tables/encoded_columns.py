@@ -5,7 +5,7 @@ rows may be no records, as sums or a header among them. Each owner's private cel
 the public ones. What is found tells of private cells and is for the owners alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +15,17 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import key_of, number, percent, shorten, some_of
-from asyncdp_sim.data.tables.encodings import Encoding, usual
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, texts_of, usual
 from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.quantities import Codes, texts_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.text_columns import SUMS, cell_or_nan, cells, kinds_in, written
+from asyncdp_sim.data.tables.text_columns import SUMS, WORDS, cell_or_nan, cells, kinds_in, written
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-FACTORS = {
-    10.0: "",
-    18.02: ", as between mg/dL and mmol/L of glucose",
-    38.67: ", as between mg/dL and mmol/L of cholesterol",
-    88.4: ", as between mg/dL and µmol/L of creatinine",
-    100.0: ", as between a share and per cent",
-    1000.0: ", as between units with and without kilo, or 1,222 and 1.222",
-}
+FACTORS = dict(WORDS["factors"])
 """Factors between units that are often mixed, and whose they are."""
 NEAR = 0.15
 """Relative distance from such a factor."""
@@ -173,32 +165,63 @@ def _other_unit(known: Array, public: Array, median: float) -> str:
     )
 
 
+def learned(
+    public: "pd.DataFrame", declared: Mapping[str, Encoding], decimal: str
+) -> dict[str, Codes]:
+    """Return the codes of columns by their public cells.
+
+    Parameters
+    ----------
+    public : DataFrame
+        The public rows, of the columns that are features.
+    declared : mapping
+        From a column to its encoding; others have the usual one of what their public cells hold.
+    decimal : str
+    """
+    encodings = {name: declared.get(str(name)) or usual(public[name], decimal) for name in public}
+    return {
+        str(name): encoding.learn(public[name], str(name), decimal)
+        for name, encoding in encodings.items()
+    }
+
+
 def encoded(
     frame: "pd.DataFrame",
-    names: Sequence[str],
-    declared: Mapping[str, Encoding],
+    codes: Mapping[str, Codes],
     first_public: int,
-    decimal: str,
     beside: UnlikeOwners | None = None,
-) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-    """Return columns as finite numbers, (rows, columns), their names, and what was done.
+) -> tuple[Array, tuple[str, ...]]:
+    """Return columns as finite numbers, (rows, columns), and what was done.
 
     Parameters
     ----------
     frame : DataFrame
-    names : sequence of str
-        Columns that are features.
-    declared : mapping
-        From a column to its encoding; others have the usual one of what their public cells hold.
+    codes : mapping
+        Of the columns that are features.
     first_public : int
         The row at which public rows begin, which go on to the end.
-    decimal : str
     beside : UnlikeOwners, optional
         Compares owners.
     """
-    codes = _learned(frame[names].iloc[first_public:], declared, decimal)
-    matrix, notes = _matrix(frame, codes, first_public, beside)
-    return matrix, tuple(part for code in codes.values() for part in code.names), notes
+    width = sum(len(code.names) for code in codes.values())
+    matrix, at, notes = np.empty((len(frame), width), order="F"), 0, list[str]()
+    for name, code in codes.items():
+        read = code.read(frame[name])
+        if beside is not None and code.measured:
+            beside.add(name, read.values[0], read.misfits)
+        nothing = len(read.values) == 0
+        lost = read.misfits.copy() if nothing else np.zeros(len(frame), dtype=np.bool_)
+        for values, unknown in zip(read.values, code.unknown, strict=True):
+            gaps = np.isnan(values)
+            matrix[:, at] = np.where(gaps, unknown, values)
+            at += 1
+            lost |= gaps
+        count = int(np.count_nonzero(lost[:first_public]))
+        misfits = int(np.count_nonzero(read.misfits[:first_public]))
+        notes += [] if code.coding is None else [code.coding]
+        if code.said is not None and count + misfits > 0:
+            notes.append(code.said(count, misfits))
+    return matrix, tuple(notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,8 +267,7 @@ class TableEncoder:
         for name in self.public:
             require_column(str(name), frame.columns, "columns")
         rows = frame[list(self.public)].apply(self._with_gaps)
-        codes = _learned(self.public, self.declared, self.decimal)
-        return _matrix(rows, codes, len(rows))[0]
+        return encoded(rows, learned(self.public, self.declared, self.decimal), len(rows))[0]
 
     def _with_gaps(self, column: "pd.Series") -> "pd.Series":
         """Return a column without the texts that mean a missing cell."""
@@ -261,54 +283,6 @@ def own_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return rows that share no texts with the table that they were part of."""
     texts = [name for name in frame if frame[name].dtype in ("category", "str")]
     return frame.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
-
-
-def _matrix(
-    frame: "pd.DataFrame",
-    codes: Mapping[str, Codes],
-    first_public: int,
-    beside: UnlikeOwners | None = None,
-) -> tuple[Array, tuple[str, ...]]:
-    """Return columns as finite numbers, (rows, columns), and what was done."""
-    width = sum(len(code.names) for code in codes.values())
-    matrix, at, notes = np.empty((len(frame), width), order="F"), 0, list[str]()
-    for name, code in codes.items():
-        filled, column_notes = encode(frame[name], code, first_public, beside)
-        matrix[:, at : at + len(filled)] = np.transpose(filled)
-        at += len(filled)
-        notes += column_notes
-    return matrix, tuple(notes)
-
-
-def _learned(
-    public: "pd.DataFrame", declared: Mapping[str, Encoding], decimal: str
-) -> dict[str, Codes]:
-    """Return the codes of columns by their public cells."""
-    encodings = {name: declared.get(str(name)) or usual(public[name], decimal) for name in public}
-    return {
-        name: encoding.learn(public[name], str(name), decimal)
-        for name, encoding in encodings.items()
-    }
-
-
-def encode(
-    column: "pd.Series", codes: Codes, first_public: int, beside: UnlikeOwners | None = None
-) -> tuple[list[Array], list[str]]:
-    """Return what becomes of a column, and in words how, and of how many private cells."""
-    read = codes.read(column)
-    if beside is not None and codes.measured:
-        beside.add(str(column.name), read.values[0], read.misfits)
-    lost = read.misfits.copy() if len(read.values) == 0 else np.zeros(len(column), dtype=np.bool_)
-    for values, unknown in zip(read.values, codes.unknown, strict=True):
-        gaps = np.isnan(values)
-        values[gaps] = unknown
-        lost |= gaps
-    count = int(np.count_nonzero(lost[:first_public]))
-    misfits = int(np.count_nonzero(read.misfits[:first_public]))
-    notes = [] if codes.coding is None else [codes.coding]
-    if codes.said is not None and count + misfits > 0:
-        notes.append(codes.said(count, misfits))
-    return read.values, notes
 
 
 def target_of(
@@ -331,7 +305,7 @@ def target_of(
         On ``data.target``, where the column is one of texts, or has no number at all.
     """
     if name in declared:
-        [codes] = _learned(frame[[name]].iloc[first_public:], declared, decimal).values()
+        [codes] = learned(frame[[name]].iloc[first_public:], declared, decimal).values()
         read = codes.read(frame[name])
         values, none = read.values[0], read.misfits  # of an amount the first: others are flags
     else:

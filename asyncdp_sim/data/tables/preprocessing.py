@@ -69,7 +69,7 @@ class PreprocessingKind(Variant):
     """It makes features of columns together that are not centred."""
 
     @abstractmethod
-    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+    def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
         """Fit a projection to the public rows.
 
         Parameters
@@ -77,7 +77,9 @@ class PreprocessingKind(Variant):
         rows, target : NDArray
             The public rows, (m, columns) and (m,).
         features : int
-            p, the number of features to keep.
+            The number of features to keep.
+        ones : bool
+            Whether a feature of ones is added to them afterwards, of which errors tell.
 
         Raises
         ------
@@ -86,30 +88,13 @@ class PreprocessingKind(Variant):
         """
 
 
-class ColumnsError(DataError):
-    """A scenario has other features than the columns of a table make.
-
-    Attributes
-    ----------
-    count : int
-        Allowed features: so many, or so many at most.
-    words : str
-        What they are the number of.
-    most : bool
-        Whether fewer are allowed, too.
-    """
-
-    count: int
-    words: str
-    most: bool
-
-    @classmethod
-    def of(cls, given: int, count: int, words: str, *, most: bool = False) -> "ColumnsError":
-        """Return the error on the features that were given."""
-        rule = f"allowed is {'at most ' if most else ''}{count}, {words}"
-        error = cls([Fault("data.features", str(given), rule)])
-        error.count, error.words, error.most = count, words, most
-        return error
+def _wrong_features(
+    given: int, count: int, words: str, *, ones: bool, most: bool = False
+) -> DataError:
+    """Return the error on features that a table's columns do not make, the one of ones included."""
+    words += ", and one for model.intercept" if ones else ""
+    rule = f"allowed is {'at most ' if most else ''}{count + ones}, {words}"
+    return DataError([Fault("data.features", str(given + ones), rule)])
 
 
 class EigenUncentred(PreprocessingKind):
@@ -125,8 +110,8 @@ class EigenUncentred(PreprocessingKind):
     kind: Literal["eigen-uncentred"] = "eigen-uncentred"
 
     @override
-    def fit(self, rows: Array, target: Array, features: int) -> Projection:
-        vectors, singular = _leading(rows, features)
+    def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
+        vectors, singular = _leading(rows, features, ones=ones)
         return Projection(None, vectors / singular, 0.0)
 
 
@@ -141,12 +126,13 @@ class PrincipalComponents(PreprocessingKind):
     kind: Literal["pca"] = "pca"
 
     @override
-    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+    def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
         mean, scale = rows.mean(axis=0), rows.std(axis=0)
         # A constant column's computed deviation is rounding, not zero.
         varies = scale > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
         usable = np.flatnonzero(varies)
-        vectors, singular = _leading((rows[:, usable] - mean[usable]) / scale[usable], features)
+        scaled = (rows[:, usable] - mean[usable]) / scale[usable]
+        vectors, singular = _leading(scaled, features, ones=ones)
         matrix = np.zeros((rows.shape[1], features))
         matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
         constant = rows.shape[1] - len(usable)
@@ -164,10 +150,10 @@ class AsTheyAre(PreprocessingKind):
     kind: Literal["none"] = "none"
 
     @override
-    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+    def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
         if features != rows.shape[1]:
             words = 'the number of columns, with preprocessing = "none"'
-            raise ColumnsError.of(features, rows.shape[1], words)
+            raise _wrong_features(features, rows.shape[1], words, ones=ones)
         return Projection(None, None, 0.0)
 
 
@@ -180,19 +166,15 @@ class WithOnes(PreprocessingKind):
     other: PreprocessingKind
 
     @override
-    def fit(self, rows: Array, target: Array, features: int) -> Projection:
-        try:
-            return replace(self.other.fit(rows, target, features - 1), ones=True)
-        except ColumnsError as error:
-            words = f"{error.words}, and one for model.intercept"
-            raise ColumnsError.of(features, error.count + 1, words, most=error.most) from None
+    def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
+        return replace(self.other.fit(rows, target, features - 1, ones=True), ones=True)
 
 
 Preprocessing = Annotated[EigenUncentred | PrincipalComponents | AsTheyAre, FAMILY_BY_NAME]
 """Every preprocessing; a new one joins by its line here."""
 
 
-def _leading(rows: Array, features: int) -> tuple[Array, Array]:
+def _leading(rows: Array, features: int, *, ones: bool) -> tuple[Array, Array]:
     """Return the leading right singular vectors (columns; largest entry positive) and values.
 
     A singular value decomposition of X rather than eigenvalues of XᵀX: the columns' scales span
@@ -203,7 +185,7 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     rank = int(np.count_nonzero(singular > floor))
     if features > rank:
         words = "the number of linearly independent columns among the public rows"
-        raise ColumnsError.of(features, rank, words, most=True)
+        raise _wrong_features(features, rank, words, ones=ones, most=True)
     vectors = transposed[:features].T
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)

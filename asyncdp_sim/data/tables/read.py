@@ -24,18 +24,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
 from asyncdp_sim.data.tables import file_form
-from asyncdp_sim.data.tables.file_form import (
-    BYTES,
-    MISSING,
-    PLAIN,
-    FileForm,
-    TooMuch,
-    opened,
-    require_at_most,
-    require_cells,
-    words_of,
-    written_names,
-)
+from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, TooMuch, words_of
 from asyncdp_sim.data.tables.rows import FileRows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
 
@@ -179,12 +168,12 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 
     with pq.ParquetFile(path) as file:
         names = [name for name in file.schema_arrow.names if wanted is None or wanted(name)]
-        require_cells(file.metadata.num_rows, len(names))
+        file_form.require_cells(file.metadata.num_rows, len(names))
         taken = 0
         # The first pass keeps nothing: texts may unpack to far more than the file has bytes.
         for piece in file.iter_batches(_PIECE_ROWS, columns=names):
             taken += piece.nbytes
-            require_at_most(BYTES, taken)
+            file_form.require_at_most(file_form.BYTES, taken)
     # Whole numbers with a gap stay whole: as fractions, long ids would be one.
     frame: pd.DataFrame = pq.read_table(path, columns=names).to_pandas(integer_object_nulls=True)
     indexed = [name for name in frame.index.names if name in names]  # as of df.set_index("bank")
@@ -432,7 +421,7 @@ def read_csv(
     short = _ShortRows(form)
     rows, last = 0, ""
     with (
-        opened(path) as file,
+        file_form.opened(path) as file,
         open_csv(
             file,
             ReadOptions(
@@ -445,19 +434,19 @@ def read_csv(
                 delimiter=form.separator, newlines_in_values=True, invalid_row_handler=short.take
             ),
             ConvertOptions(
-                column_types=dict.fromkeys(written_names(path, form), pa.string()),
+                column_types=dict.fromkeys(file_form.written_names(path, form), pa.string()),
                 strings_can_be_null=False,
             ),
         ) as blocks,
     ):
         for block in blocks:
             rows += len(block)
-            require_cells(rows + len(short.cells), len(names))
+            file_form.require_cells(rows + len(short.cells), len(names))
             if len(block) > 0:
                 last = block.column(block.num_columns - 1)[-1].as_py()
             for column, at in zip(kept, taken, strict=True):
                 column.append(block.column(at))
-    require_cells(rows + len(short.cells), len(names))
+    file_form.require_cells(rows + len(short.cells), len(names))
     if last.endswith(("\n", "\r")):
         raise OpenQuoteError
     order, columns = short.order(rows), {}

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -60,13 +59,10 @@ class FileRows:
 
     def after(self, count: int) -> "FileRows":
         """Return those of the rows behind the first ones."""
-        starts = (
-            end - len(places) for end, (_, places) in zip(self._ends, self.parts, strict=True)
-        )
-        left = [
-            (name, places[max(0, count - start) :])
-            for start, (name, places) in zip(starts, self.parts, strict=True)
-        ]
+        left = list[tuple[str, Sequence[int]]]()
+        for name, places in self.parts:
+            left.append((name, places[count:]))
+            count = max(count - len(places), 0)
         return FileRows(tuple((name, places) for name, places in left if len(places) > 0))
 
     def place(self, row: int) -> tuple[str, int]:
@@ -77,19 +73,17 @@ class FileRows:
         IndexError
             If the table has no such row; none is counted from the end.
         """
-        for end, (name, places) in zip(self._ends, self.parts, strict=True):
-            if 0 <= row < end:
-                return name, int(places[row - end + len(places)])
+        place = row
+        for name, places in self.parts:
+            if 0 <= place < len(places):
+                return name, int(places[place])
+            place -= len(places)
         raise IndexError(f"row {row} of {self.count}")
 
     def name_of(self, row: int) -> str:
         """Return what a table's row (from 0) is called, such as ``row 7 of t.csv``, from 1."""
         name, place = self.place(row)
         return f"row {place + 1} of {name}"
-
-    @property
-    def _ends(self) -> list[int]:
-        return list(accumulate(len(places) for _, places in self.parts))
 
 
 def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
@@ -210,8 +204,8 @@ class OnDemand:
 
     def pieces(self, rows: Ints) -> Iterator[Array]:
         """Give the rows asked for in order, :data:`PIECE_ROWS` at a time."""
-        for span in spans(len(rows)):
-            yield self.encode(rows[span])
+        for start in range(0, max(len(rows), 1), PIECE_ROWS):  # one, empty, if there is no row
+            yield self.encode(rows[start : start + PIECE_ROWS])
 
     def changed(self, change: Callable[[Array, Ints], None]) -> "OnDemand":
         """Return the table with encoded rows changed in place, given them and their numbers."""
@@ -227,27 +221,15 @@ class OnDemand:
 Table = Encoded | OnDemand
 
 
-def spans(n_rows: int) -> Iterator[slice]:
-    """Give places 0…n_rows−1 as slices of :data:`PIECE_ROWS`; one, empty, if there is none."""
-    for start in range(0, max(n_rows, 1), PIECE_ROWS):
-        yield slice(start, start + PIECE_ROWS)
-
-
 Numbers = TypeVar("Numbers", Array, Ints)
 
 
 def take(array: Numbers, rows: Ints) -> Numbers:
     """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
-    if consecutive(rows):
+    n = len(rows)
+    if n > 0 and rows[-1] - rows[0] == n - 1 and np.all(np.diff(rows) == 1):
         return array[rows[0] : rows[-1] + 1]
     return array[rows]
-
-
-def consecutive(rows: Ints) -> bool:
-    """Tell whether row numbers are one or more in a row."""
-    return len(rows) > 0 and bool(
-        rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1)
-    )
 
 
 def frozen(array: Array) -> Array:

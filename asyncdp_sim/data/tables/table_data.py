@@ -6,6 +6,7 @@ public cells alone decide what that is.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -19,13 +20,21 @@ from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.held_out import codes_of, ranks_of
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import (
+    BuildRequest,
+    ByColumn,
+    InOrder,
+    SplitKind,
+    TableToSplit,
+    codes_of,
+    ranks_of,
+)
 from asyncdp_sim.data.tables import read
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     UnlikeOwners,
     encoded,
+    learned,
     own_rows,
     target_of,
 )
@@ -40,7 +49,7 @@ from asyncdp_sim.data.tables.rows import (
     raw_values,
     require_column,
 )
-from asyncdp_sim.data.tables.table_recipe import BuildRequest, FaultCollector, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import FaultCollector, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
@@ -231,7 +240,7 @@ class TableData(TableRecipe):
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
         raw, collector = self._raw_table(), FaultCollector()
-        frame = self._replaced(raw.frame, swap)
+        frame = raw.frame if swap is None else swap.in_frame(raw.frame, self.split_column)
         table = self._encoded(replace(raw, frame=frame), collector)
         return self._dataset(
             table if swap is None else swap.scaled(table),
@@ -280,7 +289,7 @@ class TableData(TableRecipe):
             return None
         ground = self._ground()
         asked = self._to_split(ground, BuildRequest(n_owners, records, streams))
-        knowledge, _ = surrogates.publicly_known(self._row_split, ground, asked)
+        knowledge, _ = ground.known(asked)
         surrogates.require_targets(knowledge)
         return surrogates.PublicTable(knowledge, ground.public, ground.projection)
 
@@ -365,12 +374,14 @@ class TableData(TableRecipe):
             frame, first = pd.DataFrame({column: [*whose, *public_whose]}), len(whose)
         apart = self.public_path is not None
         at_the_end = not apart and self.public_seed is None
-        return surrogates.Ground(frame, first, public, projection, apart, at_the_end)
+        return surrogates.Ground(
+            self._row_split, frame, first, public, projection, apart, at_the_end
+        )
 
     def _stood_in(self, ground: surrogates.Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = surrogates.replaced(self.stand_in, self._row_split, ground, asked, request.streams)
+        table = ground.replaced(self.stand_in, asked, request.streams)
         return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,
@@ -382,11 +393,9 @@ class TableData(TableRecipe):
         """Return the table to be split; nothing is known of its targets."""
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
-        return TableToSplit(
-            lambda column: raw_values(ground.frame, column, self._split_key),
-            len(unknown), held_back, request.n_owners, request.records,
-            request.streams.afresh(), unknown, unknown,
-        )  # fmt: skip
+        afresh = replace(request, streams=request.streams.afresh())
+        values_of = partial(raw_values, ground.frame, key=self._split_key)
+        return TableToSplit(afresh, values_of, len(unknown), held_back, unknown, unknown)
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:
@@ -408,7 +417,10 @@ class TableData(TableRecipe):
                 beside.add(self.target, target, np.zeros(len(target), dtype=np.bool_))
             if first_public < len(frame):
                 target[beside.without_sums(frame, places, form.decimal)] = np.nan
-        matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
+        public = frame[self._feature_columns(frame)].iloc[first_public:]
+        codes = learned(public, self.columns, form.decimal)
+        matrix, notes = encoded(frame, codes, first_public, beside)
+        made = tuple(name for code in codes.values() for name in code.names)
         if len(made) == 0:
             rule = "at least one must be a feature"
             collector.end(Fault("data.drop", "all columns", rule))

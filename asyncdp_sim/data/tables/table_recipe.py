@@ -4,7 +4,6 @@ import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -16,10 +15,19 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.held_out import HeldOutShare, held_out_note, keep_apart
-from asyncdp_sim.data.splits import InOrder, OwnerSplit, Split, SplitKind, TableToSplit, ValuesOf
+from asyncdp_sim.data.splits import (
+    BuildRequest,
+    HeldOutShare,
+    InOrder,
+    OwnerSplit,
+    Split,
+    SplitKind,
+    TableToSplit,
+    ValuesOf,
+    held_out_note,
+    keep_apart,
+)
 from asyncdp_sim.data.tables.preprocessing import (
     LARGEST,
     EigenUncentred,
@@ -33,39 +41,16 @@ from asyncdp_sim.data.tables.rows import (
     FROM_PRIVATE,
     FileRows,
     Source,
-    Swap,
     Table,
     require_column,
     take,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
-
-
-@dataclass(frozen=True)
-class BuildRequest:
-    """The owners that records are built for.
-
-    Attributes
-    ----------
-    n_owners : int
-        N ≥ 1.
-    records : sequence of int or None
-        n_i; None where the data say it.
-    streams : Streams or Scope
-        The run's random streams.
-    swap : Swap, optional
-        The record that is replaced.
-    """
-
-    n_owners: int
-    records: Sequence[int] | None
-    streams: Streams | Scope
-    swap: Swap | None = None
 
 
 class FaultCollector:
@@ -191,10 +176,6 @@ class TableRecipe(DataKind):
             wanted.add(self.split_column)
         return wanted.__contains__
 
-    def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
-        """Return a raw table with a record replaced, if any; who owns it stays."""
-        return frame if swap is None else swap.in_frame(frame, self.split_column)
-
     def _dataset(
         self,
         table: Table,
@@ -234,9 +215,8 @@ class TableRecipe(DataKind):
         held_back = 0 if self.public_overlap else self.public_records
         streams = request.streams
         to_split = TableToSplit(
-            values_of, available, held_back, request.n_owners, request.records, streams,
-            table.target, table.target[first_public:],
-        )  # fmt: skip
+            request, values_of, available, held_back, table.target, table.target[first_public:]
+        )
         with collector.step():
             replaced = request.swap is not None and self._row_split.by_target
             owned = self._owned_before(request) if replaced else self._row_split.owned(to_split)

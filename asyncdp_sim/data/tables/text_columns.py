@@ -11,13 +11,15 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
+from importlib.resources import files
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +28,10 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+WORDS: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+"""Words, marks and letters of cells, and what they mean."""
+SUMS = re.compile(WORDS["sums"].replace("\n", ""), re.IGNORECASE)
+"""Words for a row of sums or means."""
 _PLAIN = r"^-?[0-9]+(\.[0-9]+)?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _NONE = r"[^\s\S]"
@@ -80,15 +86,18 @@ def cell_or_nan(text: str, decimal: str = ".", kinds: Collection[str] = KINDS) -
 def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     """Return as what the texts of a column are read; everything where none is there.
 
-    Numbers and truths are alike; of these, times and dates, those that most cells are.
+    Numbers and truths are alike where the numbers are 0 and 1; of these, times and dates, those
+    that most cells are.
     """
     if column.dtype.kind in "iufmM":
         return KINDS
-    words = cells(column, decimal, ("number",))[1]
+    values, words = cells(column, decimal, ("number",))
     met = Counter({"number": int((column.notna() & ~words).sum())})
     for value, count in column[words].astype(object).value_counts().items():
         met[_reading(spelled(value), decimal)[0]] += int(count)
-    families = ({"number", "truth"}, {"time"}, {"date"})
+    of_labels = np.isin(values[~np.isnan(values)], (0, 1)).all()
+    numbers = [{"number", "truth"}] if of_labels else [{"number"}, {"truth"}]
+    families = (*numbers, {"time"}, {"date"})
     most = max(families, key=lambda kinds: sum(met[kind] for kind in kinds))
     return frozenset(kind for kind in most if met[kind] > 0) or KINDS
 
@@ -172,14 +181,6 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
     table = np.append(numbers, np.nan)
     table[words] = [code(spelled(distinct[place])) for place in words]
     return np.asarray(table[codes])
-
-
-SUMS = re.compile(
-    r"(?:grand |sub-?)?totals?|sum|summe|insgesamt|gesamt|ensemble|suma|totaal|average|mean|"
-    r"mittelwert|moyenne|итого|всего|合計|합계",
-    re.IGNORECASE,
-)
-"""Words for a row of sums or means."""
 
 
 def written(value: object) -> str:

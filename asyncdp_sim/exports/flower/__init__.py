@@ -12,7 +12,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.data.held_out import keep_apart
+from asyncdp_sim.data.splits import keep_apart
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,

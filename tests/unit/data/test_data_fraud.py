@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data.declared_columns import shipped
 from asyncdp_sim.data.fraud_data import (
     COMPONENTS,
     FEATURES,
@@ -31,7 +31,6 @@ ORACLE = pytest.mark.oracle("moments of the synthetic transactions")
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")
-SHIPPED = resources.files("asyncdp_sim.data").joinpath("fraud_twin.json")
 
 TINY = pd.DataFrame(
     {
@@ -178,12 +177,6 @@ def test_the_table_can_be_split_by_a_column_but_not_the_twin(tmp_path):
         FraudData(features=29, **PLAIN).build(3, None, Streams(1))
 
 
-def test_the_shipped_file_is_small_and_holds_no_rows():
-    text = SHIPPED.read_text("utf-8")
-    assert len(text.encode()) < 5000
-    assert [len(row) for row in json.loads(text)["fraud_covariance"]] == list(range(1, 29))
-
-
 @ORACLE
 def test_the_law_has_the_moments_that_it_is_made_from():
     """Exactly: over both classes the components' mean is 0 and their covariance diagonal."""
@@ -257,7 +250,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given():
 
 @needs_real
 def test_the_shipped_law_is_that_of_the_real_frauds():
-    stored = json.loads(SHIPPED.read_text("utf-8"))
+    stored = shipped("fraud_twin.json")
     made = calibrate.calibrate(transactions(read_table(str(REAL))))
     assert set(made) == set(stored)
     assert made["fraud_covariance"][27] == pytest.approx(stored["fraud_covariance"][27], abs=2e-4)

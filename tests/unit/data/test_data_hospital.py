@@ -1,7 +1,6 @@
 """Hospital stays: encodings of their table, hospitals as owners, and the twin."""
 
 import json
-from importlib import resources
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data import hospital_data as hospital_twin
+from asyncdp_sim.data.declared_columns import Twin, shipped
 from asyncdp_sim.data.hospital_data import (
     COLUMNS,
     HOSPITAL,
@@ -27,7 +27,6 @@ from asyncdp_sim.data.hospital_data import (
 )
 from asyncdp_sim.data.hospital_data import encode_as_published as encode_published
 from asyncdp_sim.data.tables.rows import Encoded
-from asyncdp_sim.data.twin_law import Twin
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 from tests.one_in import one_in
@@ -208,7 +207,6 @@ ORACLE = pytest.mark.oracle("moments of the synthetic hospital stays")
 
 ENCODINGS = ["plain", "as-published"]
 CHUNK_ROWS = calibrated("plain").chunk_rows
-SHIPPED = resources.files("asyncdp_sim.data").joinpath("hospital_twin.json")
 
 
 def twin(records, seed=1, n_owners=None, **fields):
@@ -274,22 +272,10 @@ def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
 def test_sizes_are_those_of_hospitals_with_enough_records():
     sizes = np.array(twin_sizes(2000, Streams(1)))
     assert sizes.min() >= LEAST_RECORDS
-    quantiles = json.loads(SHIPPED.read_text("utf-8"))["sizes"]
+    quantiles = shipped("hospital_twin.json")["sizes"]
     # 2000 draws: a quantile near the median has a standard error of 1.1 % in probability.
     assert np.mean(sizes < LEAST_RECORDS * quantiles[10]) == pytest.approx(0.5, abs=0.045)
     assert sizes.max() <= LEAST_RECORDS * quantiles[-1]
-
-
-def test_the_shipped_file_is_small_and_holds_no_rows():
-    text = SHIPPED.read_text("utf-8")
-    assert len(text.encode()) < 15_000
-    for encoding in ENCODINGS:
-        law = calibrated(encoding)
-        assert np.allclose(np.sum(law.between**2 + law.within**2, axis=1), 1)
-        assert len(law.variables) <= 15
-        for v in law.variables:
-            assert len(v.values) == len(v.cuts) + 1
-            assert np.all(np.diff(v.cuts) > 0)
 
 
 def test_a_step_is_shared_by_ten_rows_and_keeps_their_mean():

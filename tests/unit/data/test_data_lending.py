@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from importlib import resources
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data import lending_data as twin
+from asyncdp_sim.data.declared_columns import CHUNK_ROWS, Twin, shipped
 from asyncdp_sim.data.lending_data import (
     BLOCK_ROWS,
     TABLE_ROWS,
@@ -27,7 +27,6 @@ from asyncdp_sim.data.lending_data import (
 )
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
-from asyncdp_sim.data.twin_law import CHUNK_ROWS, Twin
 from scenarios.twins import lending as calibrate
 from tests.tables import table
 from tests.together import together
@@ -188,7 +187,8 @@ def test_a_purpose_that_is_not_listed_has_no_indicator():
 
 
 def test_every_state_is_in_one_division():
-    states = [s for members in lending_data.DIVISIONS.values() for s in members.split()]
+    divisions = shipped("lending_columns.toml")["plain"]["indicators"]["addr_state"]
+    states = [state for members in divisions.values() for state in members]
     assert len(states) == len(set(states)) == 51
 
 
@@ -301,21 +301,6 @@ def test_values_lie_where_real_ones_do(encoding):
         assert np.allclose(column["total_pymnt"], sum(column[p] for p in parts))
 
 
-def test_the_shipped_file_is_small_and_holds_no_rows():
-    file = resources.files("asyncdp_sim.data").joinpath("lending_twin.json")
-    text = file.read_text("utf-8")
-    assert len(text.encode()) < 150_000
-    for parts in json.loads(text)["encodings"].values():
-        for stored in parts.values():
-            twin = Twin.from_json(stored)
-            assert np.allclose(np.sum(twin.within**2, axis=1), 1)
-            for v in twin.variables:
-                assert v.cuts is None or len(v.values) == len(v.cuts) + 1
-                assert v.cuts is None or np.all(np.diff(v.cuts) > 0)
-                assert v.cuts is not None or np.all(np.diff(v.values) >= 0)
-                assert len(v.values) <= 151
-
-
 @pytest.mark.long
 @ORACLE
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
@@ -412,16 +397,10 @@ def test_public_rows_are_as_without_drift():
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_shipped_file_holds_laws_alone(encoding):
-    file = resources.files("asyncdp_sim.data").joinpath("lending_drift.json")
-    text = file.read_text("utf-8")
-    assert len(text.encode()) < 300_000
-    stored = json.loads(text)["encodings"][encoding]
-    assert len(stored) == -(-TABLE_ROWS // BLOCK_ROWS)
-    for law in map(Twin.from_json, stored):
+def test_each_block_of_the_table_has_a_law_of_its_own(encoding):
+    assert len(blocks_of(encoding)) == -(-TABLE_ROWS // BLOCK_ROWS)
+    for law in blocks_of(encoding):
         assert law.columns == calibrated(encoding, "body").columns
-        assert np.allclose(np.sum(law.within**2, axis=1), 1)
-        assert all(len(v.values) <= 151 for v in law.variables)
 
 
 BANKS = (2, 3, 4)

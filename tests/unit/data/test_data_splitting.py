@@ -8,8 +8,14 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
-from asyncdp_sim.data.held_out import keep_apart, trained_on
-from asyncdp_sim.data.splits import Dirichlet, Split, TableToSplit, rows_by_value
+from asyncdp_sim.data.splits import (
+    BuildRequest,
+    Dirichlet,
+    Split,
+    TableToSplit,
+    keep_apart,
+    trained_on,
+)
 from asyncdp_sim.data.tables.rows import Swap
 from tests.reproducibility.runs import scenario
 
@@ -19,9 +25,17 @@ ORACLE = pytest.mark.oracle("assignment of rows to owners")
 
 
 def owner_rows(split, available, public, records, streams):
-    who = (None, available, public, len(records), records, streams)
-    asked = TableToSplit(*who, np.zeros(available), np.zeros(public))
+    request = BuildRequest(len(records), records, streams)
+    asked = TableToSplit(request, None, available, public, np.zeros(available), np.zeros(public))
     return parse(Split, split).owned(asked).rows
+
+
+def by_value(column, values, n_owners, records, least=1):
+    """Return the rows and notes of a split by a column with these values."""
+    request = BuildRequest(n_owners, records, Streams(1))
+    asked = TableToSplit(request, lambda _: values, len(values), 0, np.zeros(0), np.zeros(0))
+    found = parse(Split, {"column": column, "least": least}).owned(asked)
+    return found.rows, found.notes
 
 
 @ORACLE
@@ -40,7 +54,7 @@ def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
 
 @ORACLE
 def test_each_value_is_one_owner_in_sorted_order():
-    rows, notes = rows_by_value("h", [30, 4, None, 30, 4, 100], 3, None)
+    rows, notes = by_value("h", [30, 4, None, 30, 4, 100], 3, None)
     assert [r.tolist() for r in rows] == [[1, 4], [0, 3], [5]]
     assert notes == (
         "Each of the 3 values of 'h' is one owner, in sorted order.",
@@ -49,10 +63,10 @@ def test_each_value_is_one_owner_in_sorted_order():
 
 
 def test_owners_of_a_column_may_keep_their_first_records():
-    rows, _ = rows_by_value("h", ["b", "a", "b", "a"], 2, (1, 2))
+    rows, _ = by_value("h", ["b", "a", "b", "a"], 2, (1, 2))
     assert [r.tolist() for r in rows] == [[1], [0, 2]]
     with pytest.raises(DataError, match=r"owners.records: given 3 for owner 1; h 'a' has 2 rows"):
-        rows_by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
+        by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
 
 
 LENDING = {"kind": "lending", "features": 3, "public_records": 10}
@@ -79,11 +93,11 @@ def test_bounds_are_reported_together():
 
 def test_values_with_few_rows_are_no_owners():
     values = ["a", "b", "a", "c", "a", "b"]
-    rows, notes = rows_by_value("where", values, 2, None, 2)
+    rows, notes = by_value("where", values, 2, None, 2)
     assert [r.tolist() for r in rows] == [[0, 2, 4], [1, 5]]
     assert any("Not owners: 1 value of 'where' with fewer than 2 rows" in note for note in notes)
     with pytest.raises(DataError, match=r"allowed is 1, .* with at least 3 rows"):
-        rows_by_value("where", values, 2, None, 3)
+        by_value("where", values, 2, None, 3)
 
 
 # A simulated partition by the records' own targets: shares, sizes, privacy of each row.
@@ -94,7 +108,8 @@ N, ROWS, PUBLIC = 4, 400, 100
 
 
 def dealt(split, target, known, n=N, seed=1):
-    asked = TableToSplit(None, len(target), len(known), n, None, Streams(seed), target, known)
+    request = BuildRequest(n, None, Streams(seed))
+    asked = TableToSplit(request, None, len(target), len(known), target, known)
     return split.owned(asked).rows
 
 

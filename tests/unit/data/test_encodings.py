@@ -17,8 +17,17 @@ from asyncdp_sim.data import Dataset, TableData
 from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.tables.amounts import notation_of
 from asyncdp_sim.data.tables.column_type import Beside, forms_of, other_times
-from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal, usual
-from asyncdp_sim.data.tables.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+    usual,
+)
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from tests.one_in import one_in
 from tests.tables import table

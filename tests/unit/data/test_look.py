@@ -9,9 +9,8 @@ from asyncdp_sim.core.words import percent
 from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.column_type import Beside, ordered
-from asyncdp_sim.data.tables.encodings import Drop, Encoding
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
-from asyncdp_sim.data.tables.quantities import Money, Number
 from tests.tables import table
 from tests.together import together
 

@@ -1,6 +1,7 @@
 """Rows in place of private ones: drawn from public rows, or from a twin's law."""
 
 from functools import partial
+from importlib import resources
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, HospitalData, LendingData, fraud_data
 from asyncdp_sim.data import lending_data as lending
+from asyncdp_sim.data.declared_columns import Twin, shipped
 from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, Unlikeness, apart, unlike
 from asyncdp_sim.data.tables.table_data import TableData
-from asyncdp_sim.data.twin_law import Twin
 
 # Rows drawn from public ones: no private cell has a say, and moments are those of the public.
 
@@ -227,6 +228,35 @@ def test_public_rows_of_one_class_are_said_to_be_so(tmp_path):
 # Synthetic twins of tables: rows, owners and public rows, whatever the kind.
 
 CHUNK_ROWS = Twin.chunk_rows
+LAWS = {
+    "fraud_twin.json": 5_000,
+    "hospital_twin.json": 15_000,
+    "lending_twin.json": 150_000,
+    "lending_drift.json": 300_000,
+}
+"""Files that ship with the package, and how many bytes they have at most."""
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_shipped_file_is_small_and_holds_no_rows(name):
+    file = resources.files("asyncdp_sim.data").joinpath(name)
+    assert len(file.read_bytes()) < LAWS[name]
+    if name == "fraud_twin.json":  # moments alone
+        lengths = [len(row) for row in shipped(name)["fraud_covariance"]]
+        assert lengths == list(range(1, 29))
+        return
+    for parts in shipped(name)["encodings"].values():
+        laws = [parts] if "columns" in parts else parts
+        for stored in laws.values() if isinstance(laws, dict) else laws:
+            law = Twin.from_json(stored)
+            between = 0 if law.between is None else law.between**2
+            assert np.allclose(np.sum(between + law.within**2, axis=1), 1)
+            assert len(law.variables) <= 15 or law.between is None
+            for v in law.variables:
+                assert len(v.values) <= 151
+                assert v.cuts is None or len(v.values) == len(v.cuts) + 1
+                assert np.all(np.diff(v.values if v.cuts is None else v.cuts) >= 0)
+                assert v.cuts is None or np.all(np.diff(v.cuts) > 0)
 
 
 @pytest.mark.parametrize(

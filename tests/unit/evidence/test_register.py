@@ -22,7 +22,7 @@ ALIASES = {
     "Softmax": ("SoftmaxLoss",),
     "LossDistributions": ("accountant=pld",),
     "ClipAnswers": ("clipped",),
-    "ByColumn": ("rows_by_value",),
+    "ByColumn": ("by_value",),
     "Intervals": ("intervals",),
     "PublicRows": ("twin",),
 }
