@@ -11,7 +11,8 @@ import numpy as np
 from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
-from asyncdp_sim.decision import MATERIAL
+from asyncdp_sim.decision import MATERIAL, Estimate
+from asyncdp_sim.decision.gain import verdict_of
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import VERMILION
@@ -40,6 +41,10 @@ STEPS = {True: 2.6, False: 1.3}
 """Heights of a row: of a gain or loss, and of no material difference."""
 APART = 1.5
 """Between verdicts of one kind and of the next."""
+WIDTHS = 1.0, 0.8, 0.6, 0.5
+"""Shares of the intervals' width with which all verdicts are given once more."""
+Z, MANY = 1.959964, 1e9
+"""Half of a 95 % interval in standard errors, and the degrees of freedom of such an interval."""
 
 
 def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
@@ -59,8 +64,17 @@ def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
 
 
 def page(answers: Sequence[Answer], listed: Sequence[Table]) -> list[str]:
-    """Return the tables of the page as Markdown: single owners, the mean owner, and by table."""
-    return [*_owners(answers), "", *_means(answers, listed), "", *_by_table(answers, listed)]
+    """Return the tables of the page as Markdown.
+
+    Of single owners, of them with narrower intervals, of the mean owner, and by table.
+    """
+    parts = (
+        _owners(answers),
+        _narrower(answers),
+        _means(answers, listed),
+        _by_table(answers, listed),
+    )
+    return [line for part in parts for line in (*part, "")][:-1]
 
 
 def _owners(answers: Sequence[Answer]) -> Iterator[str]:
@@ -89,6 +103,35 @@ def _owners(answers: Sequence[Answer]) -> Iterator[str]:
         f"{sum(map(holds, clear))} of the {len(clear)} intervals of clear verdicts hold the true "
         f"gain, {sum(x.covered for x in clear)} if its own uncertainty is added."
     )
+
+
+def _narrower(answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield how much would be decided, and covered, by intervals of a share of their width."""
+    ways = {"owner": "`--as`", "all": "`--private`"}
+    heads = [f"{name}: covered | decided | or no difference" for name in ways.values()]
+    yield f"| width | {' | '.join(heads)} |"
+    yield "|--:|" + "--:|" * 6
+    for share in WIDTHS:
+        cells = list[str]()
+        for way in ways:
+            told = [scaled_to(x, share) for x in _of_owners(answers, way)]
+            cells += (
+                _percent([x.covered for x in told]),
+                _percent([x.decided for x in told]),
+                _percent([x.verdict != "undecided" for x in told]),
+            )
+        yield f"| {share:g} | {' | '.join(cells)} |"
+
+
+def scaled_to(x: Answer, share: float) -> Answer:
+    """Return an answer whose interval has a share of its width, with the verdict that it has then.
+
+    Models that are no better than guessing are not known here, so that some more may be decided.
+    """
+    half = share * (x.high - x.gain)
+    gain = Estimate(x.gain, (((half / Z) ** 2, MANY),))
+    verdict = verdict_of(gain, x.material, better_than_guessing=True)
+    return replace(x, low=x.gain - half, high=x.gain + half, verdict=str(verdict))
 
 
 def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:

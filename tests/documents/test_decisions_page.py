@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.decided import REACH, page, picture, scaled, title
+from scenarios.decided import REACH, page, picture, scaled, scaled_to, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,3 +121,12 @@ def test_the_page_counts_the_tables_whose_mean_gain_is_truly_material():
         f"Of {len(tables())} true mean gains, {reached[0]} reach 5 % at ε = 1, and {reached[1]} "
         "at ε = 10"
     ) in text
+
+
+def test_narrower_intervals_keep_the_stated_verdicts_at_their_whole_width_and_miss_the_targets():
+    told = [x for x in ANSWERS if x.owner != "" and x.way in ("owner", "all")]
+    assert [scaled_to(x, 1.0).verdict for x in told] == [x.verdict for x in told]
+    for way in ("owner", "all"):
+        half = [scaled_to(x, 0.5) for x in told if x.way == way]
+        assert np.mean([x.decided for x in half]) < 0.2
+        assert np.mean([x.covered for x in half]) < 0.93
