@@ -1,4 +1,4 @@
-"""What is worked out of a result: its scenario, its objective, and its models at the end."""
+"""Facts of a result: its scenario, its objective, and its models at the end."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
