@@ -1,4 +1,4 @@
-"""Facts of a result: its scenario, its objective, and its models at the end."""
+"""A result read for a verdict: its scenario, its objective, and its models at the end."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
