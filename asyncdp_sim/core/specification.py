@@ -267,14 +267,9 @@ def outsiders(spec: Spec, at: str) -> Iterator[tuple[str, "Plugin"]]:
     for name in type(spec).model_fields:
         value, key = getattr(spec, name), f"{at}.{name}" if at else name
         inner = value.values() if isinstance(value, dict) else (value,)
-        for item in value if _several(value) else inner:
+        for item in value if isinstance(value, tuple) else inner:
             if isinstance(item, Spec):
                 yield from outsiders(item, key)
-
-
-def _several(value: object) -> bool:
-    """Return whether a value is a specification of each owner, and not a number of each."""
-    return isinstance(value, tuple) and len(value) > 0 and isinstance(value[0], Spec)
 
 
 def members(family: Any) -> tuple[type[Variant], ...]:
@@ -285,12 +280,7 @@ def members(family: Any) -> tuple[type[Variant], ...]:
 
 def member(family: Any, kind: object) -> type[Any] | None:
     """Return the member of a family with this ``kind``; None where it has none."""
-    return _by_kind(family).get(kind) if isinstance(kind, str) else None
-
-
-@cache
-def _by_kind(family: Any) -> Mapping[str, type[Any]]:
-    return {kind_of(item): item for item in members(family)}
+    return next((item for item in members(family) if kind_of(item) == kind), None)
 
 
 def kind_of(member: type[Spec]) -> str:

@@ -34,11 +34,6 @@ _COUNTED = ("replicate", "owner", "k", "tick")
 _LEAST = {COUNT: 0, NUMBER: 1, "≥ 0": 0}
 
 
-def with_keys(name: str, wanted: Sequence[str]) -> list[str]:
-    """Return the columns to read of a table for these: they themselves, and the table's keys."""
-    return list(dict.fromkeys([*wanted, *UNIQUE.get(name, ()), *_COUNTED]))
-
-
 def require_keys(directory: Path, name: str, read: Any, most: Mapping[str, int]) -> None:
     """Refuse a table whose rows are of nothing in the result, or twice of the same.
 
@@ -137,8 +132,9 @@ def read_columns(
     ResultError
         If it is not there or damaged, lacks a column, or has impossible keys.
     """
+    with_keys = dict.fromkeys([*wanted, *UNIQUE.get(name, ()), *_COUNTED])
     try:
-        table = read_parquet(directory / f"{name}.parquet", with_keys(name, wanted))
+        table = read_parquet(directory / f"{name}.parquet", list(with_keys))
     except ValueError:
         raise _unreadable(directory, name) from None
     missing = [column for column in wanted if column not in table.column_names]

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,11 +77,6 @@ def count_owners(
     if count is not None:
         raw["owners"] = owners | {"count": count}
     return count is not None
-
-
-def may_change(paths: Iterable[str]) -> bool:
-    """Tell whether setting any of these paths may change who the owners are."""
-    return any(path.split(".")[0] == "data" or path in ("owners", "owners.names") for path in paths)
 
 
 LONGEST = 20

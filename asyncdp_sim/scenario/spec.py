@@ -20,7 +20,7 @@ from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.scenario.derived import ScenarioFacts
-from asyncdp_sim.scenario.owners import Participants, count_owners, may_change
+from asyncdp_sim.scenario.owners import Participants, count_owners
 from asyncdp_sim.scenario.paths import (
     EITHER,
     VARIANT,
@@ -332,7 +332,8 @@ class Scenario(ScenarioFacts):
             for value in values
             for path, _ in variant_settings(swept, value)
         )
-        if not may_change(set_in_cells):
+        whose = ("owners", "owners.names")
+        if not any(path.split(".")[0] == "data" or path in whose for path in set_in_cells):
             return self
         owners = self.owners.model_copy(update={"counted": "in-each-cell"})
         return self.model_copy(update={"owners": owners})
