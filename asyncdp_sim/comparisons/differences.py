@@ -89,6 +89,8 @@ class Difference:
         Of numbers with a fraction, the largest of all rows; infinite of all else.
     largest : float
         The largest size of the first result's finite numbers there.
+    row : int or None
+        The first row of a table that differs, from 0; None where it is in none.
     """
 
     file: str
@@ -98,6 +100,7 @@ class Difference:
     second_name: str = "again"
     distance: float = inf
     largest: float = 0.0
+    row: int | None = None
 
     @property
     def of_circumstances(self) -> bool:
@@ -222,7 +225,8 @@ def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
         if not first[name].equals(second[name]):
             yield from _in_column(file, name, first[name].to_pylist(), second[name].to_pylist())
     if first.num_rows != second.num_rows:
-        yield Difference(file, "rows", str(first.num_rows), str(second.num_rows))
+        one, other = first.num_rows, second.num_rows
+        yield Difference(file, "rows", str(one), str(other), row=min(one, other))
 
 
 def _metadata(table: Any) -> dict[str, Any]:
@@ -249,7 +253,7 @@ def _in_column(
     for row, (one, other) in enumerate(zip(first, second, strict=False)):
         if one != other:
             place, sizes = f"{column}, row {row}", _distance_and_largest(first, second)
-            yield Difference(file, place, _short(one), _short(other), "again", *sizes)
+            yield Difference(file, place, _short(one), _short(other), "again", *sizes, row)
             return
 
 
@@ -332,49 +336,38 @@ def _settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[s
         yield f"setting: {len(differ) - MOST_LISTED} more differ (asyncdp compare lists them)"
 
 
-def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]:
+def _first_row(first: Path, second: Path, differ: Sequence[Difference]) -> list[str]:
     """Return the first row that differs, of the first cell that has one, or what else differs."""
-    cells = sorted({Path(item.file).parent for item in differ})
-    for cell in cells:
+    for cell in sorted({Path(item.file).parent for item in differ}):
+        where = "" if cell == Path() else f" of {cell}"
         for table in TABLES:
-            both = first / cell, second / cell
-            if all((directory / f"{table}.parquet").is_file() for directory in both):
-                lines = _row(table, *(read_table(directory, table) for directory in both))
-                if len(lines) > 0:
-                    where = "" if cell == Path() else f" of {cell}"
-                    return [f"first: {lines[0]}{where}", *lines[1:]]
+            file = str(cell / f"{table}.parquet")
+            found = [item for item in differ if item.file == file and item.row is not None]
+            if len(found) > 0:
+                one, other = (read_table(place / cell, table) for place in (first, second))
+                head, *rows = _row(table, one, other, found)
+                return [f"first: {head}{where}", *rows]
     return [f"first: {differ[0]}"]
 
 
-def _row(table: str, first: "pd.DataFrame", second: "pd.DataFrame") -> list[str]:
-    """Return the first row in which two tables differ, with those before; nothing if in none."""
-    import numpy as np
-
+def _row(
+    table: str, first: "pd.DataFrame", second: "pd.DataFrame", differ: Sequence[Difference]
+) -> Iterator[str]:
+    """Yield the first row in which two tables differ, and those before."""
     keys, text = TABLES[table]
-    shared = [str(name) for name in first.columns if name in second.columns]
-    count = min(len(first), len(second))
-    unequal = {name: _unequal(first[name][:count], second[name][:count]) for name in shared}
-    rows = np.flatnonzero(np.logical_or.reduce(list(unequal.values())))
-    if len(rows) == 0 and len(first) == len(second):
-        return []
-    row = int(rows[0]) if len(rows) > 0 else count
-    columns = [name for name in shared if row < count and unequal[name][row]]
+    row = min(item.row for item in differ if item.row is not None)
+    columns = [item.place.rpartition(", ")[0] for item in differ if item.row == row]
+    columns = [name for name in columns if name != ""]  # of rows that one of them lacks
     reported = first if row < len(first) else second
     which = ", ".join(f"{key} {reported[key].iloc[row]}" for key in keys if key in reported)
     # rows of other keys are not the same row: one of the results lacks the one that is named
     lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
     where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
+    yield f"{text} {which} ({table}.parquet), {where}"
+    shared = [str(name) for name in first.columns if name in second.columns]
     sides = [("before", first, at) for at in range(max(0, row - BEFORE), row)]
-    sides += [("first", first, row), ("second", second, row)]
-    return [
-        f"{text} {which} ({table}.parquet), {where}",
-        *(f"  {name:<6}  {_row_text(frame, at, shared)}" for name, frame, at in sides),
-    ]
-
-
-def _unequal(first: "pd.Series", second: "pd.Series") -> Any:
-    one, other = first.astype(object).to_numpy(), second.astype(object).to_numpy()
-    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
+    for name, frame, at in [*sides, ("first", first, row), ("second", second, row)]:
+        yield f"  {name:<6}  {_row_text(frame, at, shared)}"
 
 
 def _row_text(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:
