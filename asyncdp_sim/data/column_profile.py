@@ -124,7 +124,7 @@ class _Seen:
     name : str
     texts : dict
         From a text, its digits as 0 to 9, to how many cells have it.
-    found : Fitting
+    fitted : Fitting
     values : list of NDArray
         What that makes of the cells.
     beside : Beside
@@ -133,7 +133,7 @@ class _Seen:
     cells: "pd.Series"
     name: str
     texts: dict[str, int]
-    found: Fitting
+    fitted: Fitting
     values: list[Array]
     beside: Beside
 
@@ -163,11 +163,11 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     filled = column.dropna()
     texts = texts_of(filled)
     missing = 1.0 - len(filled) / max(len(column), 1)
-    found = fitting(filled, name, texts, beside)
-    encoding, remarks, dropped = found.encoding, list(found.remarks), found.dropped
+    fitted = fitting(filled, name, texts, beside)
+    encoding, remarks, dropped = fitted.encoding, list(fitted.remarks), fitted.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     digits = {plain_digits(text): n for text, n in texts.items()}
-    seen = _Seen(column, name, digits, found, values, beside)
+    seen = _Seen(column, name, digits, fitted, values, beside)
     if beside.target is not None and dropped in ("", "text"):
         reason = next(_reasons(seen), None)
         if reason is None:
@@ -186,19 +186,19 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             remarks += rare
             dropped = "rare" if encoding.makes_nothing else ""
     span = tuple[str, ...]()
-    if isinstance(found.encoding, Measured) and len(values) > 0:
-        span = _span(values[0], found.encoding)
+    if isinstance(fitted.encoding, Measured) and len(values) > 0:
+        span = _span(values[0], fitted.encoding)
         if dropped == "":
             remarks += _sentinels(seen)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        unread = found.type in ("text", *OTHERS) and dropped == "rare"
-        remarks, details = [*found.remarks] if unread else [], remarks
+        unread = fitted.type in ("text", *OTHERS) and dropped == "rare"
+        remarks, details = [*fitted.remarks] if unread else [], remarks
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
         usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
     remarked = tuple(remarks), span, dropped, tuple(details), usual
-    return ColumnLook(name, found.type, missing, len(texts), encoding, *remarked)
+    return ColumnLook(name, fitted.type, missing, len(texts), encoding, *remarked)
 
 
 def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -275,14 +275,14 @@ def _reasons(seen: _Seen) -> Iterator[tuple[str, str]]:
         yield "id", remark
     for remark in _leaks(seen):
         yield "leak", remark
-    of_texts = seen.found.type in ("text", "ordered text")
+    of_texts = seen.fitted.type in ("text", "ordered text")
     if of_texts and _fixed_within(seen.cells, seen.beside.owners):
         yield "owner", "fixed within each owner: it names the owner"
 
 
 def _ids(seen: _Seen) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
-    filled, kind, unnamed = seen.filled, seen.found.type, seen.name.startswith(UNNAMED)
+    filled, kind, unnamed = seen.filled, seen.fitted.type, seen.name.startswith(UNNAMED)
     if filled < FEW or kind not in ("number", "text") or _counted_date(seen) != "":
         return
     integral = kind == "text" or seen.whole
@@ -328,7 +328,7 @@ def _related(seen: _Seen) -> bool:
 
 def _doubts(seen: _Seen) -> Iterator[str]:
     """Yield why a column that is kept may be one of dates, or of ids."""
-    if seen.found.type not in ("number", "amount") or seen.filled < FEW:
+    if seen.fitted.type not in ("number", "amount") or seen.filled < FEW:
         return
     dates = _counted_date(seen)
     if dates != "":
@@ -350,7 +350,7 @@ def _like_persons(seen: _Seen) -> bool:
     named = seen.named or _PERSON.search(seen.name.lower()) is not None
     codes = all(any(letter.isdigit() for letter in text) for text in texts)
     few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
-    return few and mean >= REPEATED and (named or (codes and len(seen.found.remarks) < 2))
+    return few and mean >= REPEATED and (named or (codes and len(seen.fitted.remarks) < 2))
 
 
 def _counted_date(seen: _Seen) -> str:
@@ -488,7 +488,7 @@ def _sentinels(seen: _Seen) -> Iterator[str]:
     distinct, counts = np.unique(present, return_counts=True)
     if len(present) < FEW or len(distinct) < 3:
         return
-    numbers = seen.found.type != "date"
+    numbers = seen.fitted.type != "date"
     behind = _behind_a_scale(distinct) if numbers else range(0)
     rare = _beside_labels(distinct, counts)
     for at in sorted({0, *behind, *rare, len(distinct) - 1}):
