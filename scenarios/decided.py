@@ -31,6 +31,8 @@ VERDICTS = {
 }
 """In the order of the picture, each as it is written there."""
 DECIDED = "gains", "does worse"
+ANSWERS = "answers.csv"
+"""Beside the picture, whose table is called as it is."""
 STATED: dict[str, Any] = DOTS | {"markersize": 3.5, "elinewidth": 1.0, "capsize": 0}
 TRUE: dict[str, Any] = STATED | {"marker": "D", "color": "black", "elinewidth": 0.7}
 MISSED: dict[str, Any] = TRUE | {"color": VERMILION}
@@ -57,9 +59,9 @@ def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
         for table in listed:
             answers += answered(table, out)
             advance(1)
-    write(answers, out / "decisions.csv")
+    write(answers, out / ANSWERS)
     save(picture(answers), out)
-    say(*page(answers, listed), f"answers and picture in {out}")
+    say(*page(answers, listed), f"{ANSWERS} and picture in {out}")
     return 0
 
 

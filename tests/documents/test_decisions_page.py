@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scenarios.decided import ANSWERS as FILE_OF_ANSWERS
 from scenarios.decided import REACH, page, picture, scaled, scaled_to, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
@@ -130,3 +131,7 @@ def test_narrower_intervals_keep_the_stated_verdicts_at_their_whole_width_and_mi
         half = [scaled_to(x, 0.5) for x in told if x.way == way]
         assert np.mean([x.decided for x in half]) < 0.2
         assert np.mean([x.covered for x in half]) < 0.93
+
+
+def test_the_table_of_the_picture_does_not_replace_the_answers():
+    assert f"{picture(ANSWERS).name}.csv" != FILE_OF_ANSWERS
