@@ -47,6 +47,14 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     assert "better    none by another ρ or T: no better choice was found" in own.lines()
 
 
+def test_of_one_owner_alone_no_larger_error_is_stated():
+    """It joins nobody: its joint model is as good as its own."""
+    found = invite(Scenario.model_validate(banks((400,), (1.0,))), replicates=2)
+    nobody, *_ = found.lines()
+    assert "the joint model has no smaller mean error than own models" in nobody
+    assert found.scenario is None
+
+
 NOT_WORTH_IT = table(__file__, "scenes.toml")["not_worth_it"]
 
 
