@@ -87,14 +87,12 @@ class Trialled:
 
     def __str__(self) -> str:
         """Return who they are, and what they come to."""
-        coalition = self.coalition
-        members = some_of([self.owners.labels[member - 1] for member in coalition.members], 12)
-        owners = "owner" if len(coalition.members) == 1 else "owners"
-        return (
-            f"{len(coalition.members)} {owners} with {coalition.records} records, "
-            f"ρ = {number(coalition.rho)}, T = {coalition.updates}, K = {coalition.answers}: "
-            f"{self.simulated}; {owners} {members}"
-        )
+        coalition, members = self.coalition, self.coalition.members
+        labels = some_of([self.owners.labels[member - 1] for member in members], 12)
+        owners = "owner" if len(members) == 1 else "owners"
+        size = f"{len(members)} {owners} with {coalition.records} records"
+        settings = f"ρ = {number(coalition.rho)}, T = {coalition.updates}, K = {coalition.answers}"
+        return f"{size}, {settings}: {self.simulated}; {owners} {labels}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +209,7 @@ def invite(
         scenarios = {
             each: asked if each is given else _invited(asked, each, names) for each in finalists
         }
-        best, foreseen = _invitable(
-            finalists, scenarios, private=private, workers=workers, progress=progress
-        )
+        best, foreseen = _invitable(scenarios, private=private, workers=workers, progress=progress)
         simulated = runs.afresh(finalists)
     trialled = {
         coalition: Trialled(coalition, played, known.participants)
@@ -243,22 +239,19 @@ class _Runs:
     def ranking(self, coalitions: Sequence[Coalition]) -> list[Coalition]:
         """Return coalitions from the best on."""
         most = self._affordable(coalitions, contest.SHARE)
-        order = contest.winner(self._plays(coalitions), most, self.progress)
+        order = contest.winner([self._play(each) for each in coalitions], most, self.progress)
         return [coalitions[place] for place in order]
 
     def afresh(self, coalitions: Sequence[Coalition]) -> list[contest.Played]:
         """Return what coalitions come to in runs that had no part in the choosing."""
-        replicates = self._affordable(coalitions)
-        return contest.afresh(self._plays(coalitions), replicates, self.progress)
+        plays = [self._play(each) for each in coalitions]
+        return contest.afresh(plays, self._affordable(coalitions), self.progress)
 
-    def _plays(self, coalitions: Sequence[Coalition]) -> list[contest.Play]:
-        plays = list[contest.Play]()
-        for coalition in coalitions:
-            scenario, dataset = self.known.scenario, self.known.dataset
-            if coalition is not self.given:
-                scenario, dataset = by_themselves(self.known, coalition)
-            plays.append(partial(contest.ends, scenario, dataset=dataset, workers=self.workers))
-        return plays
+    def _play(self, coalition: Coalition) -> contest.Play:
+        scenario, dataset = self.known.scenario, self.known.dataset
+        if coalition is not self.given:
+            scenario, dataset = by_themselves(self.known, coalition)
+        return partial(contest.ends, scenario, dataset=dataset, workers=self.workers)
 
     def _affordable(self, coalitions: Sequence[Coalition], share: float = 1.0) -> int:
         """Return how many runs of each coalition are light work."""
@@ -389,17 +382,15 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
     return names if named and len(set(names)) == len(numbers) else numbers
 
 
-def _invitable(
-    finalists: Sequence[Coalition], scenarios: dict[Coalition, Scenario], **how: Any
-) -> tuple[Coalition, Forecast]:
-    """Return the first finalist that gains by joining, with its forecast; else the first."""
-    forecasts = dict[Coalition, Forecast]()
-    for coalition in finalists:
-        foreseen = forecast(scenarios[coalition], judged=Asked(own_best="linear"), **how)
+def _invitable(scenarios: dict[Coalition, Scenario], **how: Any) -> tuple[Coalition, Forecast]:
+    """Return the first coalition that gains by joining, with its forecast; else the first."""
+    forecasts = list[tuple[Coalition, Forecast]]()
+    for coalition, scenario in scenarios.items():
+        foreseen = forecast(scenario, judged=Asked(own_best="linear"), **how)
         if _gains(foreseen):
             return coalition, foreseen
-        forecasts[coalition] = foreseen
-    return finalists[0], forecasts[finalists[0]]
+        forecasts.append((coalition, foreseen))
+    return forecasts[0]
 
 
 def _gains(foreseen: Forecast) -> bool:
