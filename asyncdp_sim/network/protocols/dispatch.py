@@ -314,10 +314,10 @@ class Dispatch(ProtocolKind):
         return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
 
     @override
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
         choice = whom[self.to] if self.policy is None else self.policy.describe()
-        yield f"network: {self.tasks} tasks at a time, to owners {choice}, {said}"
+        yield f"network: {self.tasks} tasks at a time, to owners {choice}, {duration}"
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
