@@ -44,46 +44,14 @@ from asyncdp_sim.sentences.result import AVERAGE, warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
+LARGEST = 5_000_000
+"""Bytes of a page."""
+NAME = "report.html"
+_TEMPLATES = "templates"
 BUDGET = 3_000_000
 """Characters of all figures together."""
 WIDTH = 3.4
 """Inches at which figures are drawn: letters are legible on a phone."""
-
-
-DrawnFigure = dict[str, Any]
-"""The text and the view box of an ``svg`` element, its size in points, and what it shows."""
-
-
-def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
-    """Return pictures at the width of a phone, which is that of a column of the page.
-
-    Parameters
-    ----------
-    before : int
-        Pictures of the page before these, in one place, of which one is shown.
-    """
-    share = BUDGET // max(1, len(pictures) + before)
-    narrow = [replace(picture, width=WIDTH) for picture in pictures]
-    first = 2 if before > 0 else 1
-    return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
-
-
-def drawn(picture: Picture, place: int, largest: int, prefix: str = "figure") -> DrawnFigure:
-    """Return one picture as an element of the page.
-
-    Settings stand once on the page, and the label in the drawing.
-    """
-    inner, (width, height) = inline(picture, f"{prefix}-{place}", largest)
-    return {
-        "inner": inner,
-        "width": width,
-        "height": height,
-        "box": f"0 0 {width:g} {height:g}",
-        "alt": picture.text,
-        "caption": f"Figure {place}. {picture.text}",
-    }
-
-
 MESSAGES = 240
 """Drawn at most."""
 INCHES = 0.16
@@ -95,6 +63,207 @@ LARGEST_NETWORK = 2_000
 LARGEST_PICTURE = 1_200_000
 """Characters of the diagram."""
 LONG = 1e9
+
+DrawnFigure = dict[str, Any]
+"""The text and the view box of an ``svg`` element, its size in points, and what it shows."""
+
+
+def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
+    """Write the page of a result, a sweep, a forecast or a comparison, and return where.
+
+    Parameters
+    ----------
+    places : sequence of Path
+        As of :func:`page`.
+    out : Path, optional
+        A file; absent, ``report.html`` in the first directory, or beside the forecast.
+
+    Raises
+    ------
+    ResultError
+        As :func:`page`, or if nothing can be written.
+    """
+    place = places[0] / NAME if is_dir(places[0]) else places[0].with_suffix(".html")
+    path = place if out is None else out
+    write(path, page(places).encode())
+    return path
+
+
+def page(places: Sequence[Path]) -> str:
+    """Return a page: one document that needs no other.
+
+    Parameters
+    ----------
+    places : sequence of Path
+        The directory of a result or a sweep, or what ``asyncdp forecast --json`` printed (a file
+        that ends in ``.json``); of several results, the page compares them with the first.
+
+    Raises
+    ------
+    ResultError
+        If a place is none of them, or a table is damaged; or if the page would be too large.
+    """
+    name, content = _content(places)
+    script = _file("page.js")
+    text = _template(name).render(
+        **content,
+        style=Markup(_file("page.css")),
+        script=Markup(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+    if len(text.encode()) > LARGEST:
+        size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
+        raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
+    return text
+
+
+def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
+    """Return the template of a page and what it shows; text is escaped, but for drawings."""
+    if len(places) > 1:
+        return "tables.html.j2", of_comparison(compare(places))
+    if places[0].suffix == ".json" and not is_dir(places[0]):
+        return "forecast.html.j2", of_forecast(places[0])
+    return "result.html.j2", _of_directory(open_directory(places[0]))
+
+
+def _file(name: str) -> str:
+    return files("asyncdp_sim.reports").joinpath(_TEMPLATES, name).read_text("utf-8")
+
+
+@cache
+def _template(name: str) -> Template:
+    """Return a template: what is put into it is escaped, and must be there."""
+    made = Environment(
+        loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
+    return made.get_template(name)
+
+
+def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
+    """Return what the page of a result or a sweep shows."""
+    directory, manifest = opened.directory, read_manifest(opened.directory)
+    if isinstance(opened, Result):
+        results = [opened]
+        own: dict[str, Any] = {
+            "answer": answer.of_result(opened),
+            "numbers": key_numbers(opened),
+            "cells": (),
+            "owners": owners(opened),
+            "spacetime": spacetime(opened),
+        }
+    else:  # no cell stands for all
+        results = [cell.result for cell in opened.cells]
+        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
+        own |= {"owners": (), "spacetime": None}
+    manifests = [result.manifest for result in results]
+    entries, undrawn = pictures(opened)
+    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
+    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
+        shown_pictures.sort(key=lambda picture: picture.name != "profit")
+    described = account(opened, dict(manifest["scenario"]))
+    return {
+        "title": described["title"],
+        "account": described,
+        "banner": answer.banner(manifests),
+        "figures": in_columns(shown_pictures),
+        "undrawn": undrawn,
+        "meaning": meaning,
+        "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
+        "reproduction": reproduction(directory.absolute().name, manifest),
+        "tables": tables_of(directory),
+        **own,
+    }
+
+
+_ELSEWHERE = ("predicted", "budget")
+"""Beginnings of description lines that a table of the page contains."""
+
+
+def account(opened: Result | Sweep, scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return what was simulated, from the directory's own scenario.
+
+    ``story`` has the paragraphs of its description, and ``lines`` the names and texts of its parts:
+    none where it does not load any more, which the ``note`` then says.
+    """
+    note, lines = "", list[tuple[str, str]]()
+    story = str(scenario.get("description", ""))
+    try:
+        lines = list(_lines(opened.directory))
+    except InputError as error:
+        fault = error.faults[0]
+        note = f"The scenario does not load any more ({fault.key or fault.given}): in words it is "
+        note += "its description alone."
+    return {
+        "id": scenario["id"],
+        "title": scenario.get("title") or scenario["id"],
+        "source": scenario.get("source") or "",
+        "story": [" ".join(part.split()) for part in story.split("\n\n") if part.strip()],
+        "lines": lines,
+        "note": note,
+    }
+
+
+def _lines(directory: Path) -> Iterator[tuple[str, str]]:
+    """Yield the lines of ``asyncdp check``, except those that a table contains.
+
+    Files go by their names: where they lie is nobody's concern but their owner's.
+    """
+    scenario, _ = load(directory / "scenario.toml")
+    places = data_files(scenario)
+    for line in describe(scenario):
+        for place in places:
+            line = line.replace(place, PurePath(place).name)
+        name, colon, text = line.partition(": ")
+        if name.startswith(_ELSEWHERE):
+            continue
+        yield (name, text) if colon and name.count(" ") < 2 else ("", line)
+
+
+def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return commands to be run beside a directory of this name, and what decides its bits."""
+    place, swept = shlex.quote(name), "summary" not in manifest
+    again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
+    versions = ", ".join(
+        f"{key} {version}" for key, version in (manifest["versions"] or {}).items()
+    )
+    facts = [
+        ("seed", str(manifest["seed"])),
+        ("digest of the scenario", str(manifest["digest"])),
+        ("versions", versions),
+        ("commit", str(manifest.get("git_commit") or "not known")),
+        ("processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"),
+        ("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
+    ]
+    prints = manifest["fingerprints"]
+    return {
+        "commands": (f"asyncdp replay {place}", again),
+        "facts": facts,
+        "fingerprints": () if swept else prints.items(),
+    }
+
+
+def tables_of(directory: Path) -> list[dict[str, Any]]:
+    """Return the tables of a directory with the columns that they have, in the files' order."""
+    described = []
+    for name, table in tables().items():
+        file = f"{name}.parquet"
+        if (directory / file).exists():
+            known = {column.name: column for column in table.columns}
+            columns = [known[key] for key in column_names(directory, name) if key in known]
+            described.append({"file": file, "meaning": table.meaning, "columns": columns})
+    return described
+
+
+def meaning(figure: str) -> str:
+    """Return what a figure of the summary is."""
+    columns = dictionary()
+    column = columns.get(figure) or columns.get(f"{figure}.mean")
+    return "" if column is None else column.meaning
 
 
 def spacetime(result: Result) -> dict[str, Any]:
@@ -233,205 +402,31 @@ def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
     yield PageTable("Privacy of each result", [["result", "label"], *labels])
 
 
-_ELSEWHERE = ("predicted", "budget")
-"""Beginnings of description lines that a table of the page contains."""
-
-
-def account(opened: Result | Sweep, scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return what was simulated, from the directory's own scenario.
-
-    ``story`` has the paragraphs of its description, and ``lines`` the names and texts of its parts:
-    none where it does not load any more, which the ``note`` then says.
-    """
-    note, lines = "", list[tuple[str, str]]()
-    story = str(scenario.get("description", ""))
-    try:
-        lines = list(_lines(opened.directory))
-    except InputError as error:
-        fault = error.faults[0]
-        note = f"The scenario does not load any more ({fault.key or fault.given}): in words it is "
-        note += "its description alone."
-    return {
-        "id": scenario["id"],
-        "title": scenario.get("title") or scenario["id"],
-        "source": scenario.get("source") or "",
-        "story": [" ".join(part.split()) for part in story.split("\n\n") if part.strip()],
-        "lines": lines,
-        "note": note,
-    }
-
-
-def _lines(directory: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines of ``asyncdp check``, except those that a table contains.
-
-    Files go by their names: where they lie is nobody's concern but their owner's.
-    """
-    scenario, _ = load(directory / "scenario.toml")
-    places = data_files(scenario)
-    for line in describe(scenario):
-        for place in places:
-            line = line.replace(place, PurePath(place).name)
-        name, colon, text = line.partition(": ")
-        if name.startswith(_ELSEWHERE):
-            continue
-        yield (name, text) if colon and name.count(" ") < 2 else ("", line)
-
-
-def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return commands to be run beside a directory of this name, and what decides its bits."""
-    place, swept = shlex.quote(name), "summary" not in manifest
-    again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
-    versions = ", ".join(
-        f"{key} {version}" for key, version in (manifest["versions"] or {}).items()
-    )
-    facts = [
-        ("seed", str(manifest["seed"])),
-        ("digest of the scenario", str(manifest["digest"])),
-        ("versions", versions),
-        ("commit", str(manifest.get("git_commit") or "not known")),
-        ("processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"),
-        ("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
-    ]
-    prints = manifest["fingerprints"]
-    return {
-        "commands": (f"asyncdp replay {place}", again),
-        "facts": facts,
-        "fingerprints": () if swept else prints.items(),
-    }
-
-
-def tables_of(directory: Path) -> list[dict[str, Any]]:
-    """Return the tables of a directory with the columns that they have, in the files' order."""
-    described = []
-    for name, table in tables().items():
-        file = f"{name}.parquet"
-        if (directory / file).exists():
-            known = {column.name: column for column in table.columns}
-            columns = [known[key] for key in column_names(directory, name) if key in known]
-            described.append({"file": file, "meaning": table.meaning, "columns": columns})
-    return described
-
-
-def meaning(figure: str) -> str:
-    """Return what a figure of the summary is."""
-    columns = dictionary()
-    column = columns.get(figure) or columns.get(f"{figure}.mean")
-    return "" if column is None else column.meaning
-
-
-LARGEST = 5_000_000
-"""Bytes of a page."""
-NAME = "report.html"
-_TEMPLATES = "templates"
-
-
-def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
-    """Write the page of a result, a sweep, a forecast or a comparison, and return where.
+def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
+    """Return pictures at the width of a phone, which is that of a column of the page.
 
     Parameters
     ----------
-    places : sequence of Path
-        As of :func:`page`.
-    out : Path, optional
-        A file; absent, ``report.html`` in the first directory, or beside the forecast.
-
-    Raises
-    ------
-    ResultError
-        As :func:`page`, or if nothing can be written.
+    before : int
+        Pictures of the page before these, in one place, of which one is shown.
     """
-    place = places[0] / NAME if is_dir(places[0]) else places[0].with_suffix(".html")
-    path = place if out is None else out
-    write(path, page(places).encode())
-    return path
+    share = BUDGET // max(1, len(pictures) + before)
+    narrow = [replace(picture, width=WIDTH) for picture in pictures]
+    first = 2 if before > 0 else 1
+    return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
 
 
-def page(places: Sequence[Path]) -> str:
-    """Return a page: one document that needs no other.
+def drawn(picture: Picture, place: int, largest: int, prefix: str = "figure") -> DrawnFigure:
+    """Return one picture as an element of the page.
 
-    Parameters
-    ----------
-    places : sequence of Path
-        The directory of a result or a sweep, or what ``asyncdp forecast --json`` printed (a file
-        that ends in ``.json``); of several results, the page compares them with the first.
-
-    Raises
-    ------
-    ResultError
-        If a place is none of them, or a table is damaged; or if the page would be too large.
+    Settings stand once on the page, and the label in the drawing.
     """
-    name, content = _content(places)
-    script = _file("page.js")
-    text = _template(name).render(
-        **content,
-        style=Markup(_file("page.css")),
-        script=Markup(script),
-        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
-    )
-    if len(text.encode()) > LARGEST:
-        size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
-        raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
-    return text
-
-
-def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
-    """Return the template of a page and what it shows; text is escaped, but for drawings."""
-    if len(places) > 1:
-        return "tables.html.j2", of_comparison(compare(places))
-    if places[0].suffix == ".json" and not is_dir(places[0]):
-        return "forecast.html.j2", of_forecast(places[0])
-    return "result.html.j2", _of_directory(open_directory(places[0]))
-
-
-def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
-    """Return what the page of a result or a sweep shows."""
-    directory, manifest = opened.directory, read_manifest(opened.directory)
-    if isinstance(opened, Result):
-        results = [opened]
-        own: dict[str, Any] = {
-            "answer": answer.of_result(opened),
-            "numbers": key_numbers(opened),
-            "cells": (),
-            "owners": owners(opened),
-            "spacetime": spacetime(opened),
-        }
-    else:  # no cell stands for all
-        results = [cell.result for cell in opened.cells]
-        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
-        own |= {"owners": (), "spacetime": None}
-    manifests = [result.manifest for result in results]
-    entries, undrawn = pictures(opened)
-    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
-    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
-        shown_pictures.sort(key=lambda picture: picture.name != "profit")
-    described = account(opened, dict(manifest["scenario"]))
+    inner, (width, height) = inline(picture, f"{prefix}-{place}", largest)
     return {
-        "title": described["title"],
-        "account": described,
-        "banner": answer.banner(manifests),
-        "figures": in_columns(shown_pictures),
-        "undrawn": undrawn,
-        "meaning": meaning,
-        "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
-        "reproduction": reproduction(directory.absolute().name, manifest),
-        "tables": tables_of(directory),
-        **own,
+        "inner": inner,
+        "width": width,
+        "height": height,
+        "box": f"0 0 {width:g} {height:g}",
+        "alt": picture.text,
+        "caption": f"Figure {place}. {picture.text}",
     }
-
-
-def _file(name: str) -> str:
-    return files("asyncdp_sim.reports").joinpath(_TEMPLATES, name).read_text("utf-8")
-
-
-@cache
-def _template(name: str) -> Template:
-    """Return a template: what is put into it is escaped, and must be there."""
-    made = Environment(
-        loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
-    return made.get_template(name)
