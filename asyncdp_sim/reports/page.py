@@ -35,7 +35,6 @@ from asyncdp_sim.results import (
     open_directory,
     read_manifest,
 )
-from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
 from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
@@ -45,24 +44,28 @@ from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
 LARGEST = 5_000_000
-"""Bytes of a page."""
-NAME = "report.html"
-_TEMPLATES = "templates"
-BUDGET = 3_000_000
-"""Characters of all figures together."""
+"""Bytes of a page; a larger one is refused."""
+LARGEST_COLUMNS = 3_000_000
+"""Characters of all figures in columns, shared evenly. In a figure that needs more than its share,
+here and below, what is plotted becomes pixels."""
+LARGEST_VIEW = LARGEST_COLUMNS // 10
+"""Characters of the figure for one ε of a forecast; each ε has one, beside those in columns."""
+LARGEST_DIAGRAM = 1_200_000
+"""Characters of the space-time diagram, beside all other figures."""
 WIDTH = 3.4
 """Inches at which figures are drawn: letters are legible on a phone."""
 MESSAGES = 240
-"""Drawn at most."""
-INCHES = 0.16
-"""Of width for each."""
+"""Messages in the space-time diagram, at most."""
+MESSAGE_INCHES = 0.16
+"""Inches of the diagram's width for each message."""
 UPDATES = 240
-"""Simulated at most where a run kept no events: a message each, or more."""
+"""Updates that are simulated, at most, for the diagram of a run that kept no events. Each has one
+message or more."""
 LARGEST_NETWORK = 2_000
 """Owners beyond which a run that kept no events is not simulated again."""
-LARGEST_PICTURE = 1_200_000
-"""Characters of the diagram."""
-LONG = 1e9
+WHOLE_RUN = 1e9
+"""Time units that the diagram may show: so many that only :data:`MESSAGES` limits it."""
+_TEMPLATES = "templates"
 
 DrawnFigure = dict[str, Any]
 """The text and the view box of an ``svg`` element, its size in points, and what it shows."""
@@ -76,17 +79,19 @@ def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
     places : sequence of Path
         As of :func:`page`.
     out : Path, optional
-        A file; absent, ``report.html`` in the first directory, or beside the forecast.
+        A file; absent, ``report.html`` in the directory, ``comparison.html`` in the first of
+        several, or beside the forecast, by its name.
 
     Raises
     ------
     ResultError
         As :func:`page`, or if nothing can be written.
     """
-    place = places[0] / NAME if is_dir(places[0]) else places[0].with_suffix(".html")
-    path = place if out is None else out
-    write(path, page(places).encode())
-    return path
+    if out is None:
+        name = "report.html" if len(places) == 1 else "comparison.html"
+        out = places[0] / name if is_dir(places[0]) else places[0].with_suffix(".html")
+    write(out, page(places).encode())
+    return out
 
 
 def page(places: Sequence[Path]) -> str:
@@ -140,7 +145,8 @@ def _template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
+    # Safe: text in SVG is drawn as paths, so that owners' names cannot inject markup.
+    made.filters["drawing"] = Markup
     return made.get_template(name)
 
 
@@ -172,9 +178,8 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         "banner": answer.banner(manifests),
         "figures": in_columns(shown_pictures),
         "undrawn": undrawn,
-        "meaning": meaning,
         "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
-        "reproduction": reproduction(directory.absolute().name, manifest),
+        "reproduction": reproduction(directory.resolve().name, manifest),
         "tables": tables_of(directory),
         **own,
     }
@@ -259,13 +264,6 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
     return described
 
 
-def meaning(figure: str) -> str:
-    """Return what a figure of the summary is."""
-    columns = dictionary()
-    column = columns.get(figure) or columns.get(f"{figure}.mean")
-    return "" if column is None else column.meaning
-
-
 def spacetime(result: Result) -> dict[str, Any]:
     """Return the diagram of a result's first replicate with where its events are from, or why not.
 
@@ -279,10 +277,13 @@ def spacetime(result: Result) -> dict[str, Any]:
         if isinstance(traced, Unknown):
             return {"figure": None, "note": traced.reason}
         happened, origin = traced, "simulated again from the seed, as the run kept none"
-    picture = diagram(result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES)
+    picture = diagram(
+        result, happened=happened, window=WHOLE_RUN, most=MESSAGES, inches=MESSAGE_INCHES
+    )
+    # page.js keeps these labels in view while the diagram is scrolled.
     picture.figure.axes[0].yaxis.set_gid("rows")
     note = f"At most {MESSAGES} messages from the start of the run, {origin}."
-    return {"figure": drawn(picture, 1, LARGEST_PICTURE, "spacetime"), "note": note}
+    return {"figure": drawn(picture, 1, LARGEST_DIAGRAM, "spacetime"), "note": note}
 
 
 def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
@@ -341,7 +342,7 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
         "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
         "given": factor == 1.0,
         "answer": answer.of_forecast(found["decision"]),
-        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in narrow],
+        "figures": [drawn(each, 1, LARGEST_VIEW, prefix) for each in narrow],
         "tables": tuple(_owner_tables(listed, found.get("unit"))),
     }
 
@@ -362,12 +363,12 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
         refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
         note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
         yield PageTable("Other protocols", protocols(found, others), sentence(note))
-    figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
+    values = [[name, shown(found[key])] for key, name in _QUANTITIES.items() if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["data"])]]
-    yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
+    yield PageTable("All values", [["quantity", "value"], *values, *texts], folded=True)
 
 
-_FIGURES = {
+_QUANTITIES = {
     "psi": "expected ψ",
     "noise_free": "ψ without noise",
     "cost_of_privacy": "ψ that noise adds",
@@ -393,7 +394,7 @@ def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
     for pair in compared.others:
         name = f"{pair.name} against {compared.name}"
         head, *rows = compared.figures(pair)
-        yield PageTable(name, [["figure", *head[1:]], *rows], sentence(pair.pairing))
+        yield PageTable(name, [["quantity", *head[1:]], *rows], sentence(pair.pairing))
         settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
         if len(pair.settings) > 0:
             yield PageTable(f"Settings that differ: {name}", settings)
@@ -408,9 +409,10 @@ def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure
     Parameters
     ----------
     before : int
-        Pictures of the page before these, in one place, of which one is shown.
+        Pictures that alternate as Figure 1, one for each ε of a forecast: they take a share of the
+        characters, too, and these begin with Figure 2.
     """
-    share = BUDGET // max(1, len(pictures) + before)
+    share = LARGEST_COLUMNS // max(1, len(pictures) + before)
     narrow = [replace(picture, width=WIDTH) for picture in pictures]
     first = 2 if before > 0 else 1
     return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
