@@ -72,6 +72,15 @@ def test_nobody_is_invited_where_every_owner_does_worse(case):
     assert told[2].startswith("gains     ")
 
 
+def test_where_the_coalition_of_the_least_psi_does_not_gain_a_later_one_is_invited():
+    found = invite(
+        Scenario.model_validate(banks((1000, 60, 1000), (100.0, 20.0, 100.0))), replicates=4
+    )
+    assert found.scenario is not None
+    again = forecast(found.scenario)
+    assert again.gains.joint < again.gains.own
+
+
 @one_in(2, "epsilon", [0.1, 1.0, 20.0, 1000.0])
 @one_in(2, "records", [(400, 400), (30_000, 40, 40), (3000, 900, 300, 100)])
 def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
