@@ -1,6 +1,8 @@
-"""Tables whose columns are declared by the raw ones they are made of: read, encoded, or drawn.
+"""Tables whose columns are declared by the raw ones they are made of: drawn, encoded, or read.
 
-A synthetic twin's table is drawn by laws of rows: variables are functions of normals.
+In this order: the laws by which the rows of a synthetic twin are drawn (:class:`Variable`,
+:class:`Twin`, :func:`draw`); columns and their codes (:class:`EncodedColumn` to :func:`encoded`);
+and the recipe of a dataset, from a file or from its twin (:class:`DeclaredData`).
 """
 
 import json
@@ -28,6 +30,9 @@ from asyncdp_sim.data.tables.text_columns import map_text
 if TYPE_CHECKING:
     import pandas as pd
 
+Encoding = Literal["plain", "as-published"]
+"""How columns become numbers: "plain" learns nothing from private rows; or as the papers did."""
+
 Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
 """Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
 
@@ -39,13 +44,14 @@ class Variable:
     Attributes
     ----------
     columns : tuple of str
-        One column, or the indicators of a category.
+        One column, or the indicators of a category, two at least.
     cuts : NDArray or None
         Increasing thresholds of z, between the steps of a step function or the categories; None
         for a quantile table.
     values : NDArray
-        Without cuts, the column's non-decreasing values at :data:`Z_KNOTS`. With cuts,
-        the steps, one more than there are cuts; for indicators the category's index, −1 for none.
+        Without cuts, the column's non-decreasing values at :data:`Z_KNOTS`. With cuts, one more
+        than there are cuts: of one column its steps (0 and 1 where it is a single indicator); of
+        several the place of the indicator that is 1, from 0, or −1 for none.
     """
 
     columns: tuple[str, ...]
@@ -110,6 +116,9 @@ class Twin:
         unit length. Without groups there is no B.
     shift : NDArray, optional
         m, (variables, 1), where all rows are of one group.
+    chunk_rows : int
+        Rows made at a time (:data:`CHUNK_ROWS`); fewer where rows are grouped, because each group
+        draws whole chunks.
     """
 
     columns: tuple[str, ...]
@@ -324,7 +333,7 @@ class DeclaredData(TableRecipe):
     """A table whose columns are declared, or its synthetic twin."""
 
     table_rows: ClassVar[int]
-    """Of the table that the twin is made from: with ``public_overlap`` the twin's least number."""
+    """Rows of the real table. With ``public_overlap`` the twin has at least as many."""
 
     @abstractmethod
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
@@ -361,7 +370,10 @@ class DeclaredData(TableRecipe):
             yield Fault("split", f"a column {self.split.of_column!r}", rule)
 
     def _require_split(self) -> None:
-        """Refuse a column that a twin cannot be split by: one drawn in place of a table, too."""
+        """Raise where the twin cannot be split by its column; a substitute of a table is one, too.
+
+        :meth:`own_faults` has seen only recipes without a file.
+        """
         rule = self._no_split()
         if rule is not None:
             raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", rule)])
@@ -399,7 +411,7 @@ class DeclaredData(TableRecipe):
             return self._dataset(table, values_of, request)
         frame, encode, notes = self._read(self.path)
         places = FileRows.from_frame(self.path, frame)
-        frame.index = range(len(frame))
+        frame = frame.set_axis(range(len(frame)))
         spec = self._renamed()
         if swap is not None:
             frame = swap.in_frame(frame, spec.split_column)
@@ -413,13 +425,14 @@ class DeclaredData(TableRecipe):
             places,
         )
 
-    def _rows_in_turn(self, request: BuildRequest) -> int:
-        """Return how many rows a twin without raw columns has before the public ones.
+    def _body_rows_for(self, request: BuildRequest) -> int:
+        """Return how many rows a twin without raw columns has before its public ones.
 
         Raises
         ------
         DataError
-            On ``data.split`` or ``owners.records``, when it names a column, or nothing says so.
+            On ``data.split`` where it names a column, or where rows are divided by target and
+            ``data.split.rows`` is absent; on ``owners.records`` where that is absent otherwise.
         """
         self._require_split()
         if request.records is not None or not self.split.by_target:
@@ -430,11 +443,9 @@ class DeclaredData(TableRecipe):
         return self._body_rows(self.split.shared_rows)
 
     def _body_rows(self, owned: int) -> int:
-        """Return how many rows the twin has before the public ones."""
+        """Return how many rows the twin has before its public ones where owners hold so many."""
         if not self.public_overlap:
             return owned
-        # As in the real table: owners reach the public rows only when they need so many rows.
+        # As in the real table, whose last rows are public: owners hold some of them only if they
+        # need more rows than stand before them.
         return max(max(owned, self.table_rows) - self.public_records, 0)
-
-
-Encoding = Literal["plain", "as-published"]

@@ -319,7 +319,7 @@ class FraudData(DeclaredData):
 
     @override
     def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
-        rows = self._rows_in_turn(request)
+        rows = self._body_rows_for(request)
         return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
 
     def _scaled(self, table: T) -> T:

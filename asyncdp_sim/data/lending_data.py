@@ -378,7 +378,7 @@ class LendingData(DeclaredData):
 
     @override
     def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
-        rows = self._rows_in_turn(request)
+        rows = self._body_rows_for(request)
         write = partial(write_drifting, blocks_of(self.encoding)) if self.drift else None
         table = twin_table(self.encoding, rows, self.public_records, request.streams, write)
         return table, NO_COLUMNS

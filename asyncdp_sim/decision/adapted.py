@@ -172,7 +172,7 @@ def pulled(
     start : Path, optional
         One model for each strength that is near the minima, where a search begins.
     """
-    n, (centre, scale, turned, right, singular) = len(rows), rows.turned
+    n, (centre, scale, coordinates, directions, lengths) = len(rows), rows.principal
     goal = towards.coefficients * scale
     b0 = towards.constants + towards.coefficients @ centre
     strength = np.asarray(strengths, dtype=float)[:, None, None]
@@ -180,30 +180,30 @@ def pulled(
     weight = base + strength
     share = np.divide(strength, weight, out=np.zeros_like(weight), where=weight > 0)
     middle = share[..., None] * goal
-    inside = middle @ right.T
+    inside = middle @ directions.T
     if rows.classes == 0:
-        target = rows.targets @ turned / n
-        curvature = singular**2 / n
+        target = rows.targets @ coordinates / n
+        curvature = lengths**2 / n
         total = curvature + weight[..., None]
         spanned = np.divide(
             target + weight[..., None] * inside, total, out=np.zeros_like(inside), where=total > 0
         )
         constant = (rows.targets.mean() + strength * b0) / (1 + strength)
     else:
-        first = np.zeros((len(strength), rows.scores, len(right) + 1))
+        first = np.zeros((len(strength), rows.n_scores, len(directions) + 1))
         first[..., -1] = rows.constant()
         if start is not None:
             near = start.coefficients[:, 0]
-            first[..., :-1] = (near * scale) @ right.T
+            first[..., :-1] = (near * scale) @ directions.T
             first[..., -1] = start.constants[:, 0] + near @ centre
         aim = np.concatenate([inside, np.broadcast_to(b0, inside.shape[:-1])[..., None]], axis=-1)
         pull = np.broadcast_to(2 * weight, first.shape).copy()
         pull[..., -1] = 2 * strength[..., 0]
-        own = (np.arange(rows.scores)[:, None] == rows.targets).astype(float)
-        losses = _Losses(np.column_stack([turned, np.ones(n)]), own)
+        own = (np.arange(rows.n_scores)[:, None] == rows.targets).astype(float)
+        losses = _Losses(np.column_stack([coordinates, np.ones(n)]), own)
         solutions = _minima(losses, first, aim, pull)
         spanned, constant = solutions[..., :-1], solutions[..., -1]
-    scaled = middle + (spanned - inside) @ right
+    scaled = middle + (spanned - inside) @ directions
     coefficients = scaled / scale
     return Path(coefficients, constant - coefficients @ centre)
 

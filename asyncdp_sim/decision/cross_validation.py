@@ -316,11 +316,11 @@ class CrossValidation:
         blocks = [slice(at, at + each) for at in range(0, len(found), each)]
         scored = [_joined(found[block], places[block]) for block in blocks]
         persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
-        seldom = rows.seldom if not ordered else rows.take(parts[0][0]).seldom
+        rarer_persons = rows.rarer_persons if not ordered else rows.take(parts[0][0]).rarer_persons
         return [
             _gain(
                 [item.of_set(place, sets) for item in scored], persons, factor,
-                _of_one(given[0].redraw, sets), len(rows), records, material, seldom,
+                _of_one(given[0].redraw, sets), len(rows), records, material, rarer_persons,
                 runs_differ=not isinstance(joint, JointModels),
             )
             for place in range(sets)
@@ -425,7 +425,7 @@ class FreshRows:
         return [
             _gain(
                 [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
-                _of_one(joint.redraw, sets), len(rows), len(rows), material, fresh.seldom,
+                _of_one(joint.redraw, sets), len(rows), len(rows), material, fresh.rarer_persons,
             )
             for place in range(sets)
         ]  # fmt: skip
@@ -490,7 +490,7 @@ def _gain(
     rows: int,
     records: int | None,
     material: float,
-    seldom: int,
+    rarer_persons: int,
     *,
     runs_differ: bool = False,
 ) -> Gain:
@@ -525,7 +525,7 @@ def _gain(
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
         if variance <= (ROUNDING * own) ** 2:
             variance = 0.0
-        few = min(degrees, seldom - 1.0)  # rows of one class show nothing of the others
+        few = min(degrees, rarer_persons - 1.0)  # rows of one class show nothing of the others
         parts = (
             *(((variance, few),) if variance > 0 or few <= 0 else ()),
             *of_runs(by_run, redraw),

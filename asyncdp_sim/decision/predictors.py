@@ -149,7 +149,7 @@ def fitted(
     if not rows.trainable:
         uses = [Uses(None, None if models is None else constant) for models in linear]
         return OwnModels(rows, constant, None), uses
-    towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
+    towards = LinearModels(np.zeros((1, rows.n_scores, rows.columns.shape[1])), constant[None])
     places = list[slice | None]()
     for models in linear:
         first = len(towards.constants)

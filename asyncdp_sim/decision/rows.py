@@ -12,27 +12,33 @@ from asyncdp_sim.decision.gain import Score
 SPREAD = 1e-3
 """Share of every predicted probability that is spread evenly over the classes: no prediction is
 certain, so that one surprise costs at most ln(K/SPREAD), 7.6 of two classes."""
+TINY = 1e-12
+"""Share of a target by which a prediction may miss it without an error."""
+FEW = 10
+"""Rows below which an owner fits no model of its own: it guesses a constant or takes the joint
+model unadapted."""
 
 
-class Turned(NamedTuple):
-    """Columns (n, c), centred and scaled, in coordinates of the space that they span.
+class PrincipalColumns(NamedTuple):
+    """Columns (n, c), centred and scaled, in r coordinates of the space that they span.
 
     Attributes
     ----------
     centre, scale : array (c,)
-    turned : array (n, r)
-        The rows in coordinates.
-    right : array (r, c)
-        The directions of these in the scaled columns.
-    singular : array (r,)
-        Lengths of the coordinates, > 0.
+        What is subtracted from each column, and what it is divided by then.
+    coordinates : array (n, r)
+        The rows in these coordinates.
+    directions : array (r, c)
+        The unit vector of each coordinate, in the scaled columns.
+    lengths : array (r,)
+        Singular values: the norms of the columns of ``coordinates``, > 0.
     """
 
     centre: Array
     scale: Array
-    turned: Array
-    right: Array
-    singular: Array
+    coordinates: Array
+    directions: Array
+    lengths: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +80,21 @@ class OwnRows:
         )
 
     @cached_property
-    def turned(self) -> Turned:
+    def principal(self) -> PrincipalColumns:
         """The columns in at most n coordinates, by a singular value decomposition."""
         x = self.columns
         centre = x.mean(axis=0)
         centred = x - centre
         scale = np.sqrt(np.mean(centred**2, axis=0))
-        # a constant column's deviation is rounding; its coefficient is what penalties say
+        # The deviation of a constant column is rounding alone: it is not scaled by it.
         scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
-        left, singular, right = np.linalg.svd(centred / scale, full_matrices=False)
-        kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
-        turned = left[:, kept] * singular[kept]
-        return Turned(centre, scale, turned, right[kept], singular[kept])
+        left, lengths, directions = np.linalg.svd(centred / scale, full_matrices=False)
+        kept = lengths > 1e-10 * max(float(lengths.max(initial=0.0)), 1e-300)
+        coordinates = left[:, kept] * lengths[kept]
+        return PrincipalColumns(centre, scale, coordinates, directions[kept], lengths[kept])
 
     @property
-    def scores(self) -> int:
+    def n_scores(self) -> int:
         """Numbers that a prediction has: K − 1, the last class being the reference, or 1."""
         return max(1, self.classes - 1)
 
@@ -99,10 +105,10 @@ class OwnRows:
         return enough and (self.classes == 0 or bool((self.targets != self.targets[0]).any()))
 
     @property
-    def seldom(self) -> int:
-        """Persons with another class than the commonest one; of numbers all persons.
+    def rarer_persons(self) -> int:
+        """Persons with a row of another class than the commonest one; of numbers all persons.
 
-        Their few losses are most of what varies in a mean log loss.
+        A mean log loss varies mostly by the losses of these few.
         """
         if self.classes == 0 or len(self) == 0:
             return len(np.unique(self.persons))
@@ -124,12 +130,6 @@ class OwnRows:
         return errors(z, self.targets, self.classes)
 
 
-TINY = 1e-12
-"""Share of a target by which a prediction may miss it without an error: rounding."""
-FEW = 10
-"""Rows below which no model is fitted: there is the constant, and the joint model as it is."""
-
-
 def scored_by(classes: int) -> Score:
     """Return what errors are measured by."""
     return "absolute error" if classes == 0 else "log loss"
@@ -138,20 +138,20 @@ def scored_by(classes: int) -> Score:
 def errors(z: Array, targets: Array, classes: int) -> Array:
     """Return |y − z|, 0 where it is rounding, or −ln p_y with p spread by :data:`SPREAD`.
 
-    Of a prediction that is no number the error is the worst.
+    Where a prediction is not finite, the error is the worst: ∞, or that of p_y = 0.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if classes == 0:
             distance = np.abs(z[..., 0] - targets)
             distance[distance <= TINY * np.abs(targets)] = 0.0
             return np.where(np.isnan(distance), np.inf, distance)
-        if classes == 2:  # takes half the time
+        if classes == 2:  # z is the log-odds of class 0 against class 1; takes half the time
             own = 1 / (1 + np.exp((2 * targets - 1) * z[..., 0]))
-            own[~np.isfinite(z[..., 0])] = 0.0
         else:
             chances = probabilities(z)
             places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
-            own = np.nan_to_num(np.take_along_axis(chances, places, axis=-1)[..., 0])
+            own = np.take_along_axis(chances, places, axis=-1)[..., 0]
+    own[~np.isfinite(z).all(axis=-1)] = 0.0
     return np.asarray(-np.log((1 - SPREAD) * own + SPREAD / classes))
 
 

@@ -35,7 +35,6 @@ from asyncdp_sim.results import (
     open_directory,
     read_manifest,
 )
-from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
 from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
@@ -44,193 +43,146 @@ from asyncdp_sim.sentences.result import AVERAGE, warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
-BUDGET = 3_000_000
-"""Characters of all figures together."""
+LARGEST = 5_000_000
+"""Bytes of a page; a larger one is refused."""
+LARGEST_COLUMNS = 3_000_000
+"""Characters of all figures in columns, shared evenly. In a figure that needs more than its share,
+here and below, what is plotted becomes pixels."""
+LARGEST_VIEW = LARGEST_COLUMNS // 10
+"""Characters of the figure for one ε of a forecast; each ε has one, beside those in columns."""
+LARGEST_DIAGRAM = 1_200_000
+"""Characters of the space-time diagram, beside all other figures."""
 WIDTH = 3.4
 """Inches at which figures are drawn: letters are legible on a phone."""
-
+MESSAGES = 240
+"""Messages in the space-time diagram, at most."""
+MESSAGE_INCHES = 0.16
+"""Inches of the diagram's width for each message."""
+UPDATES = 240
+"""Updates that are simulated, at most, for the diagram of a run that kept no events. Each has one
+message or more."""
+LARGEST_NETWORK = 2_000
+"""Owners beyond which a run that kept no events is not simulated again."""
+WHOLE_RUN = 1e9
+"""Time units that the diagram may show: so many that only :data:`MESSAGES` limits it."""
+_TEMPLATES = "templates"
 
 DrawnFigure = dict[str, Any]
 """The text and the view box of an ``svg`` element, its size in points, and what it shows."""
 
 
-def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
-    """Return pictures at the width of a phone, which is that of a column of the page.
+def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
+    """Write the page of a result, a sweep, a forecast or a comparison, and return where.
 
     Parameters
     ----------
-    before : int
-        Pictures of the page before these, in one place, of which one is shown.
-    """
-    share = BUDGET // max(1, len(pictures) + before)
-    narrow = [replace(picture, width=WIDTH) for picture in pictures]
-    first = 2 if before > 0 else 1
-    return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
-
-
-def drawn(picture: Picture, place: int, largest: int, prefix: str = "figure") -> DrawnFigure:
-    """Return one picture as an element of the page.
-
-    Settings stand once on the page, and the label in the drawing.
-    """
-    inner, (width, height) = inline(picture, f"{prefix}-{place}", largest)
-    return {
-        "inner": inner,
-        "width": width,
-        "height": height,
-        "box": f"0 0 {width:g} {height:g}",
-        "alt": picture.text,
-        "caption": f"Figure {place}. {picture.text}",
-    }
-
-
-MESSAGES = 240
-"""Drawn at most."""
-INCHES = 0.16
-"""Of width for each."""
-UPDATES = 240
-"""Simulated at most where a run kept no events: a message each, or more."""
-LARGEST_NETWORK = 2_000
-"""Owners beyond which a run that kept no events is not simulated again."""
-LARGEST_PICTURE = 1_200_000
-"""Characters of the diagram."""
-LONG = 1e9
-
-
-def spacetime(result: Result) -> dict[str, Any]:
-    """Return the diagram of a result's first replicate with where its events are from, or why not.
-
-    The ``figure`` is None where there is none; the ``note`` says the rest.
-    """
-    if result.summary["simulated_time"] == 0:
-        return {"figure": None, "note": "nothing takes time"}
-    happened, origin = None, "as the run kept them"
-    if not result.has_events:
-        traced = _first_events(result)
-        if isinstance(traced, Unknown):
-            return {"figure": None, "note": traced.reason}
-        happened, origin = traced, "simulated again from the seed, as the run kept none"
-    picture = diagram(result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES)
-    picture.figure.axes[0].yaxis.set_gid("rows")
-    note = f"At most {MESSAGES} messages from the start of the run, {origin}."
-    return {"figure": drawn(picture, 1, LARGEST_PICTURE, "spacetime"), "note": note}
-
-
-def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
-    """Return the first events of a result's first replicate, simulated again, or why not."""
-    network = result.network
-    if isinstance(network, Unknown):
-        return network
-    if network.stops:
-        return Unknown("no events were kept, and when things happen depends on the model")
-    if network.n_owners > LARGEST_NETWORK:
-        return Unknown(f"no events were kept of {network.n_owners:,} owners")
-    window = network.model_copy(update={"updates": min(network.updates, UPDATES)})
-    scope = Streams(int(result.manifest["seed"])).within("replicate", result.replicates[0])
-    events = simulate(window, scope, events=True).events
-    if events is None or len(events) == 0:
-        return Unknown("nothing happened")
-    return events
-
-
-def of_forecast(file: Path) -> dict[str, Any]:
-    """Return what the page of a forecast shows.
+    places : sequence of Path
+        As of :func:`page`.
+    out : Path, optional
+        A file; absent, ``report.html`` in the directory, ``comparison.html`` in the first of
+        several, or beside the forecast, by its name.
 
     Raises
     ------
     ResultError
-        If the file is none.
+        As :func:`page`, or if nothing can be written.
     """
-    found = gains.read(file)
-    if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
-        raise not_a_result(
-            file, "a forecast of an older version; run asyncdp forecast --json again"
-        )
-    over_time, *others = gains.pictures(found)
-    first = gains.of_several_owners(found)
-    shown_first = (gains.OWNERS, "" if first is None else first.name)
-    others = [picture for picture in others if picture.name not in shown_first]
-    views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
-    text, release = over_time.label.text, over_time.label.release
+    if out is None:
+        name = "report.html" if len(places) == 1 else "comparison.html"
+        out = places[0] / name if is_dir(places[0]) else places[0].with_suffix(".html")
+    write(out, page(places).encode())
+    return out
+
+
+def page(places: Sequence[Path]) -> str:
+    """Return a page: one document that needs no other.
+
+    Parameters
+    ----------
+    places : sequence of Path
+        The directory of a result or a sweep, or what ``asyncdp forecast --json`` printed (a file
+        that ends in ``.json``); of several results, the page compares them with the first.
+
+    Raises
+    ------
+    ResultError
+        If a place is none of them, or a table is damaged; or if the page would be too large.
+    """
+    name, content = _content(places)
+    script = _file("page.js")
+    text = _template(name).render(
+        **content,
+        style=Markup(_file("page.css")),
+        script=Markup(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+    if len(text.encode()) > LARGEST:
+        size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
+        raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
+    return text
+
+
+def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
+    """Return the template of a page and what it shows; text is escaped, but for drawings."""
+    if len(places) > 1:
+        return "tables.html.j2", of_comparison(compare(places))
+    if places[0].suffix == ".json" and not is_dir(places[0]):
+        return "forecast.html.j2", of_forecast(places[0])
+    return "result.html.j2", _of_directory(open_directory(places[0]))
+
+
+def _file(name: str) -> str:
+    return files("asyncdp_sim.reports").joinpath(_TEMPLATES, name).read_text("utf-8")
+
+
+@cache
+def _template(name: str) -> Template:
+    """Return a template: what is put into it is escaped, and must be there."""
+    made = Environment(
+        loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Safe: text in SVG is drawn as paths, so that owners' names cannot inject markup.
+    made.filters["drawing"] = Markup
+    return made.get_template(name)
+
+
+def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
+    """Return what the page of a result or a sweep shows."""
+    directory, manifest = opened.directory, read_manifest(opened.directory)
+    if isinstance(opened, Result):
+        results = [opened]
+        own: dict[str, Any] = {
+            "answer": answer.of_result(opened),
+            "numbers": key_numbers(opened),
+            "cells": (),
+            "owners": owners(opened),
+            "spacetime": spacetime(opened),
+        }
+    else:  # no cell stands for all
+        results = [cell.result for cell in opened.cells]
+        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
+        own |= {"owners": (), "spacetime": None}
+    manifests = [result.manifest for result in results]
+    entries, undrawn = pictures(opened)
+    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
+    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
+        shown_pictures.sort(key=lambda picture: picture.name != "profit")
+    described = account(opened, dict(manifest["scenario"]))
     return {
-        "title": f"Forecast: {file.stem}",
-        "views": views,
-        "alike": len({owner["epsilon"] for owner in found["owners"]}) == 1,
-        "banner": answer.Banner(text, "kept" if release else "withheld", release, ()),
-        "figures": in_columns([*others, over_time], sum(len(view["figures"]) for view in views)),
-        "tables": tuple(_forecast_tables(found)),
+        "title": described["title"],
+        "account": described,
+        "banner": answer.banner(manifests),
+        "figures": in_columns(shown_pictures),
+        "undrawn": undrawn,
+        "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
+        "reproduction": reproduction(directory.resolve().name, manifest),
+        "tables": tables_of(directory),
+        **own,
     }
-
-
-def _view(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
-    factor = found.get("factor", 1.0)
-    listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
-    picture = gains.of_several_owners(found)
-    narrow = [] if picture is None else [replace(picture, width=WIDTH)]
-    return {
-        "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
-        "given": factor == 1.0,
-        "answer": answer.of_forecast(found["decision"]),
-        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in narrow],
-        "tables": tuple(_owner_tables(listed, found.get("unit"))),
-    }
-
-
-def _owner_tables(listed: Sequence[Mapping[str, Any]], unit: str | None) -> Iterator[PageTable]:
-    head, *rows = beside(listed, unit)
-    if len(rows) > 0:
-        yield PageTable("Owners", [head, *rows[:MOST]], BESIDE)
-    if len(rows) > MOST:
-        yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
-
-
-def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
-    others = found.get("alternatives", [])
-    if len(others) > 0:
-        alone = found["reads"] == "owner"
-        better = better_protocol(others, "the owner" if alone else AVERAGE, found["unit"])
-        refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
-        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
-        yield PageTable("Other protocols", protocols(found, others), sentence(note))
-    figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
-    texts = [["method", str(found["method"])], ["data", str(found["data"])]]
-    yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
-
-
-_FIGURES = {
-    "psi": "expected ψ",
-    "noise_free": "ψ without noise",
-    "cost_of_privacy": "ψ that noise adds",
-    "time": "time of the last update",
-    "target": "target ψ",
-    "target_time": "time at which the expected ψ reaches it",
-    "target_probability": "probability to reach it",
-}
-
-
-def of_comparison(compared: Comparison) -> dict[str, Any]:
-    """Return what the page of a comparison shows."""
-    return {
-        "title": "Comparison: " + ", ".join(compared.results),
-        "answer": answer.of_comparison(compared),
-        "banner": answer.banner([result.manifest for result in compared.results.values()]),
-        "figures": in_columns(convergence.comparison(compared.results)),
-        "tables": tuple(_comparison_tables(compared)),
-    }
-
-
-def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
-    for pair in compared.others:
-        name = f"{pair.name} against {compared.name}"
-        head, *rows = compared.figures(pair)
-        yield PageTable(name, [["figure", *head[1:]], *rows], sentence(pair.pairing))
-        settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
-        if len(pair.settings) > 0:
-            yield PageTable(f"Settings that differ: {name}", settings)
-        yield PageTable(f"Publishing both: {name}", [], sentence(pair.together))
-    labels = [[name, text] for name, text in compared.labels.items()]
-    yield PageTable("Privacy of each result", [["result", "label"], *labels])
 
 
 _ELSEWHERE = ("predicted", "budget")
@@ -312,126 +264,171 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
     return described
 
 
-def meaning(figure: str) -> str:
-    """Return what a figure of the summary is."""
-    columns = dictionary()
-    column = columns.get(figure) or columns.get(f"{figure}.mean")
-    return "" if column is None else column.meaning
+def spacetime(result: Result) -> dict[str, Any]:
+    """Return the diagram of a result's first replicate with where its events are from, or why not.
 
-
-LARGEST = 5_000_000
-"""Bytes of a page."""
-NAME = "report.html"
-_TEMPLATES = "templates"
-
-
-def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
-    """Write the page of a result, a sweep, a forecast or a comparison, and return where.
-
-    Parameters
-    ----------
-    places : sequence of Path
-        As of :func:`page`.
-    out : Path, optional
-        A file; absent, ``report.html`` in the first directory, or beside the forecast.
-
-    Raises
-    ------
-    ResultError
-        As :func:`page`, or if nothing can be written.
+    The ``figure`` is None where there is none; the ``note`` says the rest.
     """
-    place = places[0] / NAME if is_dir(places[0]) else places[0].with_suffix(".html")
-    path = place if out is None else out
-    write(path, page(places).encode())
-    return path
-
-
-def page(places: Sequence[Path]) -> str:
-    """Return a page: one document that needs no other.
-
-    Parameters
-    ----------
-    places : sequence of Path
-        The directory of a result or a sweep, or what ``asyncdp forecast --json`` printed (a file
-        that ends in ``.json``); of several results, the page compares them with the first.
-
-    Raises
-    ------
-    ResultError
-        If a place is none of them, or a table is damaged; or if the page would be too large.
-    """
-    name, content = _content(places)
-    script = _file("page.js")
-    text = _template(name).render(
-        **content,
-        style=Markup(_file("page.css")),
-        script=Markup(script),
-        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
+    if result.summary["simulated_time"] == 0:
+        return {"figure": None, "note": "nothing takes time"}
+    happened, origin = None, "as the run kept them"
+    if not result.has_events:
+        traced = _first_events(result)
+        if isinstance(traced, Unknown):
+            return {"figure": None, "note": traced.reason}
+        happened, origin = traced, "simulated again from the seed, as the run kept none"
+    picture = diagram(
+        result, happened=happened, window=WHOLE_RUN, most=MESSAGES, inches=MESSAGE_INCHES
     )
-    if len(text.encode()) > LARGEST:
-        size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
-        raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
-    return text
+    # page.js keeps these labels in view while the diagram is scrolled.
+    picture.figure.axes[0].yaxis.set_gid("rows")
+    note = f"At most {MESSAGES} messages from the start of the run, {origin}."
+    return {"figure": drawn(picture, 1, LARGEST_DIAGRAM, "spacetime"), "note": note}
 
 
-def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
-    """Return the template of a page and what it shows; text is escaped, but for drawings."""
-    if len(places) > 1:
-        return "tables.html.j2", of_comparison(compare(places))
-    if places[0].suffix == ".json" and not is_dir(places[0]):
-        return "forecast.html.j2", of_forecast(places[0])
-    return "result.html.j2", _of_directory(open_directory(places[0]))
+def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
+    """Return the first events of a result's first replicate, simulated again, or why not."""
+    network = result.network
+    if isinstance(network, Unknown):
+        return network
+    if network.stops:
+        return Unknown("no events were kept, and when things happen depends on the model")
+    if network.n_owners > LARGEST_NETWORK:
+        return Unknown(f"no events were kept of {network.n_owners:,} owners")
+    window = network.model_copy(update={"updates": min(network.updates, UPDATES)})
+    scope = Streams(int(result.manifest["seed"])).within("replicate", result.replicates[0])
+    events = simulate(window, scope, events=True).events
+    if events is None or len(events) == 0:
+        return Unknown("nothing happened")
+    return events
 
 
-def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
-    """Return what the page of a result or a sweep shows."""
-    directory, manifest = opened.directory, read_manifest(opened.directory)
-    if isinstance(opened, Result):
-        results = [opened]
-        own: dict[str, Any] = {
-            "answer": answer.of_result(opened),
-            "numbers": key_numbers(opened),
-            "cells": (),
-            "owners": owners(opened),
-            "spacetime": spacetime(opened),
-        }
-    else:  # no cell stands for all
-        results = [cell.result for cell in opened.cells]
-        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": [cells(opened)]}
-        own |= {"owners": (), "spacetime": None}
-    manifests = [result.manifest for result in results]
-    entries, undrawn = pictures(opened)
-    shown_pictures = [picture for picture, _ in entries if picture.name != "space-time"]
-    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
-        shown_pictures.sort(key=lambda picture: picture.name != "profit")
-    described = account(opened, dict(manifest["scenario"]))
+def of_forecast(file: Path) -> dict[str, Any]:
+    """Return what the page of a forecast shows.
+
+    Raises
+    ------
+    ResultError
+        If the file is none.
+    """
+    found = gains.read(file)
+    if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
+        raise not_a_result(
+            file, "a forecast of an older version; run asyncdp forecast --json again"
+        )
+    over_time, *others = gains.pictures(found)
+    first = gains.of_several_owners(found)
+    shown_first = (gains.OWNERS, "" if first is None else first.name)
+    others = [picture for picture in others if picture.name not in shown_first]
+    views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
+    text, release = over_time.label.text, over_time.label.release
     return {
-        "title": described["title"],
-        "account": described,
-        "banner": answer.banner(manifests),
-        "figures": in_columns(shown_pictures),
-        "undrawn": undrawn,
-        "meaning": meaning,
-        "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
-        "reproduction": reproduction(directory.absolute().name, manifest),
-        "tables": tables_of(directory),
-        **own,
+        "title": f"Forecast: {file.stem}",
+        "views": views,
+        "alike": len({owner["epsilon"] for owner in found["owners"]}) == 1,
+        "banner": answer.Banner(text, "kept" if release else "withheld", release, ()),
+        "figures": in_columns([*others, over_time], sum(len(view["figures"]) for view in views)),
+        "tables": tuple(_forecast_tables(found)),
     }
 
 
-def _file(name: str) -> str:
-    return files("asyncdp_sim.reports").joinpath(_TEMPLATES, name).read_text("utf-8")
+def _view(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
+    factor = found.get("factor", 1.0)
+    listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
+    picture = gains.of_several_owners(found)
+    narrow = [] if picture is None else [replace(picture, width=WIDTH)]
+    return {
+        "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
+        "given": factor == 1.0,
+        "answer": answer.of_forecast(found["decision"]),
+        "figures": [drawn(each, 1, LARGEST_VIEW, prefix) for each in narrow],
+        "tables": tuple(_owner_tables(listed, found.get("unit"))),
+    }
 
 
-@cache
-def _template(name: str) -> Template:
-    """Return a template: what is put into it is escaped, and must be there."""
-    made = Environment(
-        loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
-    return made.get_template(name)
+def _owner_tables(listed: Sequence[Mapping[str, Any]], unit: str | None) -> Iterator[PageTable]:
+    head, *rows = beside(listed, unit)
+    if len(rows) > 0:
+        yield PageTable("Owners", [head, *rows[:MOST]], BESIDE)
+    if len(rows) > MOST:
+        yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
+
+
+def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
+    others = found.get("alternatives", [])
+    if len(others) > 0:
+        alone = found["reads"] == "owner"
+        better = better_protocol(others, "the owner" if alone else AVERAGE, found["unit"])
+        refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
+        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
+        yield PageTable("Other protocols", protocols(found, others), sentence(note))
+    values = [[name, shown(found[key])] for key, name in _QUANTITIES.items() if key in found]
+    texts = [["method", str(found["method"])], ["data", str(found["data"])]]
+    yield PageTable("All values", [["quantity", "value"], *values, *texts], folded=True)
+
+
+_QUANTITIES = {
+    "psi": "expected ψ",
+    "noise_free": "ψ without noise",
+    "cost_of_privacy": "ψ that noise adds",
+    "time": "time of the last update",
+    "target": "target ψ",
+    "target_time": "time at which the expected ψ reaches it",
+    "target_probability": "probability to reach it",
+}
+
+
+def of_comparison(compared: Comparison) -> dict[str, Any]:
+    """Return what the page of a comparison shows."""
+    return {
+        "title": "Comparison: " + ", ".join(compared.results),
+        "answer": answer.of_comparison(compared),
+        "banner": answer.banner([result.manifest for result in compared.results.values()]),
+        "figures": in_columns(convergence.comparison(compared.results)),
+        "tables": tuple(_comparison_tables(compared)),
+    }
+
+
+def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
+    for pair in compared.others:
+        name = f"{pair.name} against {compared.name}"
+        head, *rows = compared.figures(pair)
+        yield PageTable(name, [["quantity", *head[1:]], *rows], sentence(pair.pairing))
+        settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
+        if len(pair.settings) > 0:
+            yield PageTable(f"Settings that differ: {name}", settings)
+        yield PageTable(f"Publishing both: {name}", [], sentence(pair.together))
+    labels = [[name, text] for name, text in compared.labels.items()]
+    yield PageTable("Privacy of each result", [["result", "label"], *labels])
+
+
+def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
+    """Return pictures at the width of a phone, which is that of a column of the page.
+
+    Parameters
+    ----------
+    before : int
+        Pictures that alternate as Figure 1, one for each ε of a forecast: they take a share of the
+        characters, too, and these begin with Figure 2.
+    """
+    share = LARGEST_COLUMNS // max(1, len(pictures) + before)
+    narrow = [replace(picture, width=WIDTH) for picture in pictures]
+    first = 2 if before > 0 else 1
+    return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
+
+
+def drawn(picture: Picture, place: int, largest: int, prefix: str = "figure") -> DrawnFigure:
+    """Return one picture as an element of the page.
+
+    Settings stand once on the page, and the label in the drawing.
+    """
+    inner, (width, height) = inline(picture, f"{prefix}-{place}", largest)
+    return {
+        "inner": inner,
+        "width": width,
+        "height": height,
+        "box": f"0 0 {width:g} {height:g}",
+        "alt": picture.text,
+        "caption": f"Figure {place}. {picture.text}",
+    }

@@ -123,7 +123,7 @@ def rough_networks(synchronous: float = 0.0) -> st.SearchStrategy[Network]:
 
 
 def _least(n: int, channel: Channel, stages: Fields, compute: Any) -> float:
-    """The time that an answer takes at least, so that a timeout is not hopeless."""
+    """The time that an answer takes at least, so that a timeout is not too short."""
     shared = channel.contended
     airtime = 0.0 if shared is None else shared.answer_airtime(48)
 

@@ -17,33 +17,40 @@ from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
 from asyncdp_sim.forecasts.population import Population, affordable, population
-from asyncdp_sim.runs.replicates import processes
+from asyncdp_sim.runs.replicates import Workers, processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.forecast import decide
 
-AROUND = (1.0, 1 / 4)
-"""Steps that every coalition is tried with first, over the scenario's."""
-STEPS, LENGTHS = (1 / 4, 1.0, 4.0), (1.0, 1 / 4)
-"""Steps and T that the best of them are tried with then, over their best step of the first."""
-SIZES, PRICES = 6, (0.0, 0.1, 1.0, 10.0, 1e6)
-"""Sizes of coalitions in equal ratios; and, for each, values of a record in units of noise by which
-owners are ranked: from less noise alone to more records alone."""
+FIRST_STEPS = (1.0, 1 / 4)
+"""Factors of the scenario's step, tried for every coalition in the first round."""
+REFINED_STEPS = (1 / 4, 1.0, 4.0)
+"""Factors of the step, tried in the second round for the best of the first."""
+REFINED_LENGTHS = (1.0, 1 / 4)
+"""Factors of T, tried in the second round for the best of the first."""
+SIZES = 6
+"""How many sizes of coalitions are tried, in equal ratios from two owners to all."""
+PRICES = (0.0, 0.1, 1.0, 10.0, 1e6)
+"""Values λ of a record, as multiples of the median noise of an owner over its median records: from
+less noise alone to more records alone. Each ranks owners for coalitions of every size."""
 NEXT = 2
-"""How many of the next best are tried with other steps, and simulated afresh, too."""
+"""How many coalitions after the best go on to the next round, too."""
 NOBODY = (
-    "nobody: the joint model has a larger mean error than own models, in all that was simulated "
-    "afresh"
+    "nobody: in all that was simulated afresh, the joint model has no smaller mean error than own "
+    "models"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Coalition:
-    """Some of the owners, and how they learn; each that is tried is one of its own.
+    """Some of the owners, and how they learn.
+
+    Compared by identity: two coalitions with equal fields are two candidates, so that ``given`` is
+    told apart from a copy of it.
 
     Attributes
     ----------
     members : tuple of int
-        From 1, ascending.
+        Places of its owners among those of the scenario, from 1, ascending; not their numbers.
     records : int
         n_S.
     rho : float
@@ -80,13 +87,12 @@ class Trialled:
 
     def __str__(self) -> str:
         """Return who they are, and what they come to."""
-        it = self.coalition
-        members = some_of([self.owners.labels[member - 1] for member in it.members], 12)
-        owners = "owner" if len(it.members) == 1 else "owners"
-        return (
-            f"{len(it.members)} {owners} with {it.records} records, ρ = {number(it.rho)}, "
-            f"T = {it.updates}, K = {it.answers}: {self.simulated}; {owners} {members}"
-        )
+        coalition, members = self.coalition, self.coalition.members
+        labels = some_of([self.owners.labels[member - 1] for member in members], 12)
+        owners = "owner" if len(members) == 1 else "owners"
+        size = f"{len(members)} {owners} with {coalition.records} records"
+        settings = f"ρ = {number(coalition.rho)}, T = {coalition.updates}, K = {coalition.answers}"
+        return f"{size}, {settings}: {self.simulated}; {owners} {labels}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,59 +190,101 @@ def invite(
     """
     asked = scenario.base()
     known = population(asked, private=private)
-    own = known.scenario
-    _refuse(own)
+    _refuse(known.scenario)
     beginning(progress, "comparing coalitions")
-    light = partial(affordable, own, known.dataset, most=replicates)
-    size, step = own.owners.count, own.algorithm.step_length
-    if own.algorithm.one_on_one is not None:
-        step = own.algorithm.one_on_one.rho_of(size, own.run.updates, own.model.sigma)
-    records, answers = int(known.problem.task.objective.records.sum()), own.network.answers_allowed
-    given = Coalition(tuple(range(1, size + 1)), records, step, own.run.updates, max(answers))
+    given = _as_given(known)
     with processes(workers) as at_work:
-
-        def play(it: Coalition) -> contest.Play:
-            scene, data = (own, known.dataset) if it is given else by_themselves(known, it)
-            return partial(contest.ends, scene, dataset=data, workers=at_work)
-
-        def ranked(tried: Sequence[Coalition]) -> list[Coalition]:
-            most = light(contest.SHARE * sum(it.updates for it in tried))
-            order = contest.winner([play(it) for it in tried], most, progress)
-            return [tried[place] for place in order]
-
-        first = list(_coalitions(known, given))
-        leaders = _best_of_members(ranked(first))
-        everybody = next(it for it in leaders if it.members == given.members)
-        seeds = dict.fromkeys([*leaders[: 1 + NEXT], everybody])
-        tried = [given, *(way for it in seeds for way in _ways(own, it))]
-        order = ranked(tried)
-        everybody = next(it for it in order if it.members == given.members and it is not given)
-        reported = [*_best_of_members(order)[: 1 + NEXT], everybody, given]
-        shown = sorted(dict.fromkeys(reported), key=order.index)
-        called = _named(asked, known)
-        scenarios = {it: asked if it is given else _invited(asked, it, called) for it in shown}
-        best, gains = _gaining(scenarios, private=private, workers=workers, progress=progress)
-        runs = light(sum(it.updates for it in shown))
-        played = contest.afresh([play(it) for it in shown], runs, progress)
+        runs = _Runs(known, given, replicates, at_work, progress)
+        # 1. All coalitions, each at a few steps.
+        coalitions = list(_coalitions(known, given))
+        leaders = _best_of_members(runs.ranking(coalitions))
+        # 2. The best of them and everybody at other ρ and T, and the scenario as given.
+        refined = [given, *_refined(known.scenario, leaders, given)]
+        ranking = runs.ranking(refined)
+        # 3. The best few afresh: the first in the order of 2 whose forecast gains is invited.
+        everybody = next(_of_everybody(ranking, given))
+        chosen = {*_best_of_members(ranking)[: 1 + NEXT], everybody, given}
+        finalists = [coalition for coalition in ranking if coalition in chosen]
+        names = _named(asked, known)
+        scenarios = {
+            each: asked if each is given else _invited(asked, each, names) for each in finalists
+        }
+        best, foreseen = _invitable(scenarios, private=private, workers=workers, progress=progress)
+        simulated = runs.afresh(finalists)
     trialled = {
-        it: Trialled(it, simulated, known.participants)
-        for it, simulated in zip(shown, played, strict=True)
+        coalition: Trialled(coalition, played, known.participants)
+        for coalition, played in zip(finalists, simulated, strict=True)
     }
     return Invited(
-        **contest.advice_on(known, asked, None if _worse(gains) else scenarios[best]),
+        **contest.advice_on(known, asked, scenarios[best] if _gains(foreseen) else None),
         best=trialled[best],
         everybody=trialled[everybody],
         given=trialled[given],
-        others=tuple(trialled[it] for it in shown if it not in (best, everybody, given)),
-        verdict=decide(gains).decision,
-        choices=len(first) + len(tried),
+        others=tuple(trialled[each] for each in finalists if each not in (best, everybody, given)),
+        verdict=decide(foreseen).decision,
+        choices=len(coalitions) + len(refined),
     )
 
 
-def _best_of_members(ranked: Sequence[Coalition]) -> list[Coalition]:
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Simulated runs of coalitions; ``replicates`` of each at most."""
+
+    known: Population
+    given: Coalition
+    replicates: int
+    workers: Workers
+    progress: Progress | None
+
+    def ranking(self, coalitions: Sequence[Coalition]) -> list[Coalition]:
+        """Return coalitions from the best on."""
+        most = self._affordable(coalitions, contest.SHARE)
+        order = contest.winner([self._play(each) for each in coalitions], most, self.progress)
+        return [coalitions[place] for place in order]
+
+    def afresh(self, coalitions: Sequence[Coalition]) -> list[contest.Played]:
+        """Return what coalitions come to in runs that had no part in the choosing."""
+        plays = [self._play(each) for each in coalitions]
+        return contest.afresh(plays, self._affordable(coalitions), self.progress)
+
+    def _play(self, coalition: Coalition) -> contest.Play:
+        scenario, dataset = self.known.scenario, self.known.dataset
+        if coalition is not self.given:
+            scenario, dataset = by_themselves(self.known, coalition)
+        return partial(contest.ends, scenario, dataset=dataset, workers=self.workers)
+
+    def _affordable(self, coalitions: Sequence[Coalition], share: float = 1.0) -> int:
+        """Return how many runs of each coalition are light work."""
+        updates = share * sum(coalition.updates for coalition in coalitions)
+        return affordable(self.known.scenario, self.known.dataset, updates, self.replicates)
+
+
+def _as_given(known: Population) -> Coalition:
+    """Return all owners as the scenario has them."""
+    scenario = known.scenario
+    size, step, updates = (
+        scenario.owners.count,
+        scenario.algorithm.step_length,
+        scenario.run.updates,
+    )
+    if scenario.algorithm.one_on_one is not None:
+        step = scenario.algorithm.one_on_one.rho_of(size, updates, scenario.model.sigma)
+    records = int(known.problem.task.objective.records.sum())
+    answers = max(scenario.network.answers_allowed)
+    return Coalition(tuple(range(1, size + 1)), records, step, updates, answers)
+
+
+def _of_everybody(ranking: Sequence[Coalition], given: Coalition) -> Iterator[Coalition]:
+    """Yield the coalitions of all owners but the scenario as given, in their order."""
+    return (each for each in ranking if each.members == given.members and each is not given)
+
+
+def _best_of_members(ranking: Sequence[Coalition]) -> list[Coalition]:
     """Return the first of all coalitions of the same members, in their order."""
-    first = {it.members: it for it in reversed(ranked)}
-    return [it for it in ranked if first[it.members] is it]
+    first = dict[tuple[int, ...], Coalition]()
+    for coalition in ranking:
+        first.setdefault(coalition.members, coalition)
+    return list(first.values())
 
 
 def _refuse(scenario: Scenario) -> None:
@@ -253,16 +301,19 @@ def _refuse(scenario: Scenario) -> None:
     contest.refuse(reasons, "a scenario of which no coalitions are compared", "leave out --invite")
 
 
-def _ways(scenario: Scenario, like: Coalition) -> Iterator[Coalition]:
-    """Yield a coalition with each of some ρ and T."""
-    for length, step in product(LENGTHS, STEPS):
-        updates = max(1, round(length * like.updates))
-        answers = _answers(scenario, like, len(like.members), updates)
-        yield replace(like, rho=step * like.rho, updates=updates, answers=answers)
+def _refined(
+    scenario: Scenario, leaders: Sequence[Coalition], given: Coalition
+) -> Iterator[Coalition]:
+    """Yield the best coalitions of the first round, and that of all owners, at other ρ and T."""
+    for leader in dict.fromkeys([*leaders[: 1 + NEXT], next(_of_everybody(leaders, given))]):
+        for length, step in product(REFINED_LENGTHS, REFINED_STEPS):
+            updates = max(1, round(length * leader.updates))
+            answers = _answers(scenario, leader, len(leader.members), updates)
+            yield replace(leader, rho=step * leader.rho, updates=updates, answers=answers)
 
 
 def _answers(scenario: Scenario, like: Coalition, members: int, updates: int) -> int:
-    """Return K: T under a horizon, else in proportion to T/k, as a like coalition has it."""
+    """Return K of k members: T under a horizon; under a cap it grows with T/k, as from ``like``."""
     if scenario.privacy.budget.follows_updates:
         return updates
     total = like.answers * len(like.members) * updates / like.updates
@@ -272,9 +323,10 @@ def _answers(scenario: Scenario, like: Coalition, members: int, updates: int) ->
 def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
     """Yield coalitions of two owners or more, each with some ρ.
 
-    Of k members, those with the least w_i − λ n_i for some prices λ of a record, w_i = 1/ε_i²: the
-    variance of a sum of answers is Σ_S w_i up to a factor, and that of their mean is this
-    over n_S². In one-on-one learning ρ is in proportion to k + 1: deviations shrink alike then.
+    The members are the k owners with the least w_i − λ n_i, w_i = 1/ε_i², for each price λ of
+    :data:`PRICES`: the variance of a sum of answers is Σ_S w_i up to a factor, and that of their
+    mean is this over n_S². In one-on-one learning ρ is in proportion to k + 1: deviations shrink
+    alike then.
     """
     own, size = known.scenario, len(given.members)
     n = known.problem.task.objective.records.astype(float)
@@ -283,7 +335,7 @@ def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
     sizes = np.unique(np.rint(np.geomspace(min(2, size), size, SIZES)).astype(np.int64)).tolist()
     orders = [np.lexsort((-n, w - price * unit * n)) for price in PRICES]
     groups = dict.fromkeys(tuple(sorted((o[:k] + 1).tolist())) for k in sizes for o in orders)
-    for members, step in product(groups, AROUND):
+    for members, step in product(groups, FIRST_STEPS):
         k, records = len(members), int(n[np.array(members) - 1].sum())
         rho = step * given.rho
         if own.algorithm.one_on_one is not None:
@@ -330,23 +382,23 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
     return names if named and len(set(names)) == len(numbers) else numbers
 
 
-def _gaining(scenarios: dict[Coalition, Scenario], **how: Any) -> tuple[Coalition, Forecast]:
-    """Return the first choice whose joint model errs less than own models; else the first."""
-    forecasts = dict[Coalition, Forecast]()
-    for it, scenario in scenarios.items():
-        forecasts[it] = forecast(scenario, judged=Asked(own_best="linear"), **how)
-        if not _worse(forecasts[it]):
-            return it, forecasts[it]
-    best = next(iter(forecasts))
-    return best, forecasts[best]
+def _invitable(scenarios: dict[Coalition, Scenario], **how: Any) -> tuple[Coalition, Forecast]:
+    """Return the first coalition that gains by joining, with its forecast; else the first."""
+    forecasts = list[tuple[Coalition, Forecast]]()
+    for coalition, scenario in scenarios.items():
+        foreseen = forecast(scenario, judged=Asked(own_best="linear"), **how)
+        if _gains(foreseen):
+            return coalition, foreseen
+        forecasts.append((coalition, foreseen))
+    return forecasts[0]
 
 
-def _worse(found: Forecast) -> bool:
-    """Return whether the joint model as it is has a larger mean error than own models.
+def _gains(foreseen: Forecast) -> bool:
+    """Return whether the joint model as it is has a smaller mean error than own models.
 
     The gain with adaptation is flat: an owner that adapts loses little by a bad joint model.
     """
-    gains = found.gains
-    if found.scenario.owners.count < 2:  # nobody joins anybody
-        return True
-    return gains is not None and not gains.joint < gains.own
+    gains = foreseen.gains
+    if foreseen.scenario.owners.count < 2:  # nobody joins anybody
+        return False
+    return gains is None or gains.joint < gains.own

@@ -15,7 +15,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.kernel import Activity, Priority, Signal, Waiting
 from asyncdp_sim.core.specification import EACH_OWNER, FAMILY, Several, Variant, trait, wrong_length
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws import uniforms
@@ -52,7 +52,7 @@ class Known:
 
 
 class PolicyKind(Variant):
-    """A rule by which the learner chooses the owner of a task, without memory of earlier tasks."""
+    """A rule by which the learner chooses the owner of a task; it keeps nothing between tasks."""
 
     @abstractmethod
     def choose(self, known: Known, draws: Iterator[float]) -> int:
@@ -128,30 +128,30 @@ class Desk:
         self._chances = protocol.chances(len(owners))
         self._upto = list(accumulate(self._chances))
         self._draws = uniforms(partial(streams.generator, "dispatch"))
-        self._last = 0  # the owner that was asked last in turn
-        self._former = 0
-        self._kept = 0  # tasks to be handed out
+        self._last_in_turn = 0  # owner, from 1
+        self._former = 0  # owner, from 1, whose task has just ended
+        self._to_hand_out = 0  # tasks
         self._handing_out = False
         self._failed = 0  # tasks in a row that have ended without a released answer
-        # by owner, the tasks that wait for its earlier ones
-        self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
+        # by owner: the turns that tasks wait for while it works on earlier ones
+        self._waiting: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
 
     def hand_out(self, former: int = 0) -> None:
-        """Hand out the next task, and all that are kept: those that no owner had room for.
+        """Hand out one more task, and those that no owner had room for before.
 
-        ``former`` is the owner (from 1) whose task has just ended, and which they all follow; 0 at
-        the start.
+        What no owner has room for waits until a task ends. ``former`` is the owner (from 1) whose
+        task has just ended, 0 at the start; the policy takes all these tasks to follow it.
         """
-        self._kept += 1
+        self._to_hand_out += 1
         self._former = former
         if self._handing_out:  # a task that failed at once: the loop below continues with the next
             return
         self._handing_out = True
-        while self._kept > 0 and not self._learner.stalled:
+        while self._to_hand_out > 0 and not self._learner.stalled:
             owner = self._choose(self._former)
             if owner is None:
                 break
-            self._kept -= 1
+            self._to_hand_out -= 1
             owner.answers_reserved += 1  # until its link releases the answer, or gives it up
             self._under_way[owner.number - 1] += 1
             learner = self._learner
@@ -194,9 +194,10 @@ class Desk:
     def _in_turn(self) -> Owner | None:
         """Return the next owner with room, by number, after the last one of this rule."""
         free = [owner for owner in self._owners if self._has_room(owner)]
-        following = [owner for owner in free if owner.number > self._last]
+        following = [owner for owner in free if owner.number > self._last_in_turn]
         owner = next(iter([*following, *free]), None)
-        self._last = self._last if owner is None else owner.number
+        if owner is not None:
+            self._last_in_turn = owner.number
         return owner
 
     def _drawn(self, owners: Sequence[Owner], upto: list[float]) -> Owner | None:
@@ -206,7 +207,10 @@ class Desk:
         return owners[bisect_right(upto, next(self._draws) * upto[-1], hi=len(upto) - 1)]
 
     def _has_room(self, owner: Owner) -> bool:
-        """Return whether an owner may be asked for one more answer than are under way."""
+        """Return whether one more task may go to an owner.
+
+        It has budget left beyond its tasks under way, has not left, and was asked long enough ago.
+        """
         learner, number = self._learner, owner.number
         unspent = owner.answers_reserved < learner.answers_left[number]
         return unspent and learner.awaits(number) and learner.due(number)
@@ -214,18 +218,14 @@ class Desk:
     def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
         """Carry a task to its owner and the answer back, and hand the next one out."""
         learner, link, number = self._learner, owner.link, owner.number
-        message = exchange.message
-        heard = yield from link.deliver(message)
-        queued = heard and self._protocol.queue == "fifo"
+        delivered = yield from link.deliver(exchange.message)
+        queued = delivered and self._protocol.queue == "fifo"
         if queued:
             yield from self._wait(owner)
-        while heard and owner.offline_reasons > 0:
-            if learner.awaits(number):
-                yield learner.absences.end(number)
-            else:  # it has left for good
-                learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
-                heard = False
-        yield from (link.answer(exchange) if heard else link.query_lost(exchange))
+        if delivered and (yield from self._comes_online(owner, exchange.message)):
+            yield from link.answer(exchange)
+        else:
+            yield from link.query_lost(exchange)
         if queued:
             self._go_on(owner)
         self._under_way[number - 1] -= 1
@@ -240,16 +240,26 @@ class Desk:
         """Wait until an owner has done what it was asked before."""
         if owner.busy:
             turn = Signal(self._learner.kernel)
-            self._lines[owner.number].append(turn)
+            self._waiting[owner.number].append(turn)
             yield turn
         owner.busy = True
 
+    def _comes_online(self, owner: Owner, message: int) -> Waiting[bool]:
+        """Wait until an owner is online; return False if it has left for good."""
+        learner, number = self._learner, owner.number
+        while owner.offline_reasons > 0:
+            if not learner.awaits(number):
+                learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
+                return False
+            yield learner.absences.end(number)
+        return True
+
     def _go_on(self, owner: Owner) -> None:
         """Let an owner turn to what it was asked next."""
-        line = self._lines[owner.number]
-        owner.busy = len(line) > 0
+        waiting = self._waiting[owner.number]
+        owner.busy = len(waiting) > 0
         if owner.busy:
-            line.popleft().fire(self._learner.kernel.tick, Priority.TURN)
+            waiting.popleft().fire(self._learner.kernel.tick, Priority.TURN)
 
 
 Queue = Literal["fifo", "shared", "none"]
@@ -285,10 +295,15 @@ class Dispatch(ProtocolKind):
 
     kind: Literal["dispatch"] = "dispatch"
     tasks: Annotated[int, Field(ge=1, le=10**6)]
+    """m, tasks under way at a time."""
     to: Literal["drawn", "in-turn", "same"] = "drawn"
+    """The owner of the next task, where no policy chooses it."""
     probabilities: Annotated[Several[Annotated[float, Field(gt=0, le=1)]], EACH_OWNER] | None = None
+    """Weights with which owners are drawn; None: all alike."""
     policy: Policy | None = None
+    """Chooses the owner of the next task instead of ``to``."""
     queue: Queue = "fifo"
+    """How an owner works on several tasks."""
 
     @override
     def own_faults(self) -> Iterator[Fault]:
@@ -306,18 +321,22 @@ class Dispatch(ProtocolKind):
 
     @override
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
-        independent = self.to != "same" and self.policy is None  # of what owners do
-        return self.chances(n_owners) if independent else None
+        follows_owners = self.to == "same" or self.policy is not None
+        return None if follows_owners else self.chances(n_owners)
 
     @override
     def faults_of_network(self, network: Any) -> list[Fault]:
         return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
 
     @override
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
-        whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
-        choice = whom[self.to] if self.policy is None else self.policy.describe()
-        yield f"network: {self.tasks} tasks at a time, to owners {choice}, {said}"
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
+        owner = {
+            "drawn": "owners drawn at random",
+            "in-turn": "owners in turn",
+            "same": "the owner whose task has just ended",
+        }
+        chosen = owner[self.to] if self.policy is None else f"owners {self.policy.describe()}"
+        yield f"network: {self.tasks} tasks at a time, to {chosen}, {duration}"
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

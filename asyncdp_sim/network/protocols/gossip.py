@@ -233,7 +233,7 @@ class Gossip(ProtocolKind):
         return max(0.0, round(second_eigenvalue(mean), 14))  # 0 has an error of rounding
 
     @override
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         n_owners, graph = network.n_owners, self.graph
         edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))
         rates = self.clock.rates(len(edges))

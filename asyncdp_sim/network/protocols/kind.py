@@ -1,4 +1,4 @@
-"""Base of every protocol: traits, and methods that the rest of the house asks for."""
+"""Base of every protocol: traits, and methods that the rest of the package calls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
@@ -21,76 +21,92 @@ UpdateOf = Literal["answer", "round", "pair", "servers"]
 
 
 class ProtocolKind(Variant):
-    """The course of exchanges between owners and learner, from beginning to end."""
+    """The course of exchanges between owners and learner, from beginning to end.
 
-    one_on_one: ClassVar[bool] = False
-    """Exchanges never overlap: the learner is locked until the one under way has ended."""
-    sends_requests: ClassVar[bool] = False
-    """An exchange begins with a message of the owner, which takes time and may be lost."""
-    acts_on_ticks: ClassVar[bool]
-    """Every tick of an owner's clock may begin an exchange, and nothing else does."""
-    always_served: ClassVar[bool] = False
-    """An owner that begins an exchange is served at once."""
-    reads_early: ClassVar[bool] = False
-    """A query is read before its owner begins the exchange, and may be old by then."""
-    at_mean: ClassVar[bool]
-    """Gradients are taken at a mean of the model that is read and the owner's own."""
-    update_of: ClassVar[UpdateOf]
-    """What an update is made of, by which algorithms choose their protocols."""
-    restarts_immediately: ClassVar[bool] = False
-    """The next exchange begins the moment that one ends, whatever came of it."""
-    hands_out: ClassVar[bool] = False
-    """The learner decides how many tasks are under way, and whose they are."""
-    own_network: ClassVar[bool] = False
-    """Few other settings fit it: those that do not are reported alone, before all other faults."""
-    shares_work: ClassVar[bool] = False
-    """Whether an owner computes for several exchanges at once, sharing its speed."""
-    overlap: ClassVar[bool] = False
-    """Whether every tick starts a job of its own, whatever its owner is at."""
-    one_each: ClassVar[bool] = trait(lambda self: not self.overlap)
-    """Whether an owner has at most one attempt open."""
-    vanishes: ClassVar[bool] = False
-    """Whether an owner that is offline when it should listen or send does not."""
-    gives_up_after: ClassVar[float | None] = None
-    """How long the learner waits for an answer that it asked for alone; None for ever."""
-    asks_again: ClassVar[bool] = False
-    """Whether a request that was refused or lost is sent again."""
-    newest_only: ClassVar[bool] = False
-    """Whether answers to queries that are not the newest are turned away."""
-    keeps_apart: ClassVar[bool] = False
-    """Whether the learner decides which owner answers at which update, and may let it rest."""
+    A trait is a constant of the class, or a ``trait`` that a member's fields decide: read it from a
+    member, never from the class.
+    """
+
+    # Who begins exchanges, and when.
     has_learner: ClassVar[bool] = True
     """Whether there is a learner, and not owners alone."""
+    own_network: ClassVar[bool] = False
+    """Whether it brings its own network (as the servers of clients), so that most other network
+    settings are refused; those faults are then reported alone."""
+    sends_requests: ClassVar[bool] = False
+    """Whether an exchange begins with a message of the owner, which takes time and may be lost."""
+    acts_on_ticks: ClassVar[bool]
+    """Whether every tick of an owner's clock may begin an exchange, and nothing else does."""
+    clocked: ClassVar[bool] = trait(lambda self: self.acts_on_ticks)
+    """Whether owners act on the ticks of their clocks."""
+    one_on_one: ClassVar[bool] = False
+    """Whether exchanges never overlap: the learner is locked until the one under way has ended."""
+    always_served: ClassVar[bool] = False
+    """Whether an owner that begins an exchange is served at once."""
+    queues: ClassVar[bool] = False
+    """Whether requests wait while the learner is busy, first come first served."""
+    asks_again: ClassVar[bool] = False
+    """Whether a request that was refused or lost is sent again."""
+    restarts_immediately: ClassVar[bool] = False
+    """Whether the next exchange begins the moment that one ends, whatever came of it."""
+    hands_out: ClassVar[bool] = False
+    """Whether the learner decides how many tasks are under way, and whose they are."""
+    keeps_apart: ClassVar[bool] = False
+    """Whether ``privacy.participation.apart`` is allowed: the learner decides which owner answers
+    at which update, and may let an owner rest."""
     asked_at_most: ClassVar[int | None] = None
     """How many owners are asked for one update, where the protocol draws some of them."""
+
+    # What an owner does at a time.
+    overlap: ClassVar[bool] = False
+    """Whether every tick starts a job of its own, even while its owner works on another."""
+    one_each: ClassVar[bool] = trait(lambda self: not self.overlap)
+    """Whether an owner has at most one attempt open."""
+    shares_work: ClassVar[bool] = False
+    """Whether an owner computes for several exchanges at once, sharing its speed."""
+
+    # What a query holds, and what an update is made of.
+    sends_copies: ClassVar[bool] = False
+    """Whether a query holds all N + 1 models."""
+    reads_early: ClassVar[bool] = False
+    """Whether a query is read before its owner begins the exchange, and may be old by then."""
+    at_mean: ClassVar[bool]
+    """Whether gradients are taken at a mean of the model that is read and the owner's own."""
+    update_of: ClassVar[UpdateOf]
+    """What an update is made of, by which algorithms choose their protocols."""
+    makes_updates: ClassVar[bool] = trait(lambda self: self.update_of != "answer")
+    """Whether the protocol decides when an update is made, of several owners' answers."""
+    newest_only: ClassVar[bool] = False
+    """Whether answers to queries that are not the newest are turned away."""
+
+    # Answers that share a budget.
     answers_each: ClassVar[int] = 1
     """How many answers an owner gives for each update, where the protocol asks for some."""
     left_open: ClassVar[int] = 0
     """How many answers that were asked for may be under way when a run ends."""
+
+    # How exchanges, rounds and runs end.
+    vanishes: ClassVar[bool] = False
+    """Whether an owner that is offline when a query arrives, or when its answer is to be sent,
+    drops the exchange in place of finishing it."""
+    gives_up_after: ClassVar[float | None] = None
+    """How long the learner waits for the answer of one owner, time units; None for ever."""
     round_deadline: ClassVar[float | None] = None
-    """How long a round waits for answers; None for ever, or without rounds."""
-    sends_copies: ClassVar[bool] = False
-    """Whether a query holds all N + 1 models."""
-    queues: ClassVar[bool] = False
-    """Whether requests wait while the learner is busy, first come first served."""
+    """How long a round waits for answers, time units; None for ever, or without rounds."""
     may_idle: ClassVar[bool] = True
-    """Whether owners may idle for ever, so that a run is watched lest it stalls."""
-    makes_updates: ClassVar[bool] = trait(lambda self: self.update_of != "answer")
-    """Whether the protocol says itself when an update is made, of several owners' answers."""
-    clocked: ClassVar[bool] = trait(lambda self: self.acts_on_ticks)
-    """Whether owners act on the ticks of their clocks."""
+    """Whether owners may idle for ever, so that a run is watched for a stall."""
 
     @property
     def asks(self) -> Literal["average", "central"]:
-        """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
+        """Where gradients are taken: at a mean with the owner's own model, or at the learner's."""
         return "average" if self.at_mean or self.sends_copies else "central"
 
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
-        """Return the chance with which the learner asks each owner; None if that is not its own."""
+        """Return the share of tasks that the learner gives each owner; None if owners decide it."""
         return None
 
     def refuses_at_once(self, network: Any) -> bool:
-        """Return whether a request to a locked learner is refused at the tick, and all is over."""
+        """Return whether a request to a locked learner is refused, and ends, at its own tick."""
         return False
 
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -117,31 +133,31 @@ class ProtocolKind(Variant):
             yield Fault("protocol.offline", "'vanish'", rule)
 
     def stall_period(self, network: Any, count: int) -> int | None:
-        """Return in how many ticks ``count`` things happen that may begin an exchange, at least.
+        """Return the mean ticks until ``count`` exchanges may have begun, at least one an owner.
 
-        At least one for each owner. None where owners cannot idle for ever.
+        A run is left for so long before it is looked at for a stall. None where it cannot stall.
         """
         return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
 
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.
 
         Parameters
         ----------
         network : Network
-        said : str
-            How long an exchange takes.
-        service : float
-            The same, mean time units.
+        duration : str
+            How long an exchange takes, in words.
+        mean : float
+            How long an exchange takes on average, time units.
         """
         rates = network.clock.rates(network.n_owners)
         if rates is None:
-            yield f"network: {network.clock.kind} clocks, {said}"
+            yield f"network: {network.clock.kind} clocks, {duration}"
             return
         ticks = f"{number(fsum(rates))}"
-        yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {said}"
+        yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {duration}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
-        load = fsum(map(mul, rates, online)) * service
+        load = fsum(map(mul, rates, online)) * mean
         if load > 0:
             yield (
                 f"offered load: {number(load)} simultaneous exchanges on average, if every online "
@@ -163,13 +179,21 @@ def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
     return [(name, share) for name, share in most if share > 0]
 
 
-def hopeless(key: str, patience: float | None, network: Any, more: float = 0.0) -> list[Fault]:
-    """Return a fault where nobody waits as long as an answer takes at least, but for rounding.
+def too_impatient(key: str, patience: float | None, network: Any, more: float = 0.0) -> list[Fault]:
+    """Return a fault where the learner gives up before any answer can arrive.
 
-    That is the least time of an exchange and ``more`` (time units).
+    Parameters
+    ----------
+    key : str
+        The field that says how long it waits.
+    patience : float or None
+        How long it waits, time units; None for ever.
+    network : Network
+    more : float
+        Time units that an answer takes beside the least time of an exchange.
     """
     least = 0.0 if patience is None else min(network.exchange_times(attrgetter("least"))) + more
-    if patience is None or least <= patience * (1 + 1e-12):
+    if patience is None or least <= patience * (1 + 1e-12):  # equal, but for rounding
         return []
     rule = f"an answer takes at least {least:g}, so no update can ever happen"
     return [Fault(key, f"{patience:g}", rule)]

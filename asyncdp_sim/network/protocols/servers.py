@@ -440,11 +440,11 @@ class Servers(ProtocolKind):
             yield Fault("answers_allowed", str(least), rule)
 
     @override
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         """Yield the servers of clients, and the models that servers learn in spite of masks."""
         means = [law.mean for law in per_owner(self.latency, self.count)]
         more = f", and {extent(means)} for each message to or from a server"
-        yield f"network: {said}{more if max(means) > 0 else ''}"
+        yield f"network: {duration}{more if max(means) > 0 else ''}"
         yield (
             f"servers: {self.count}, each client talks to {self.n_reached} ({self.read}), "
             f"consensus after every {self.window} steps"

@@ -24,7 +24,7 @@ from asyncdp_sim.network.exchanges import BroadcastQuery as Query
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
+from asyncdp_sim.network.protocols.kind import ProtocolKind, too_impatient
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import BUSY
 
@@ -75,7 +75,7 @@ class Request(ProtocolKind):
 
     @override
     def faults_of_network(self, network: Any) -> list[Fault]:
-        return hopeless("protocol.timeout", self.timeout, network)
+        return too_impatient("protocol.timeout", self.timeout, network)
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -204,7 +204,7 @@ class Broadcast(ProtocolKind):
         airtime = network.airtime or 0.0
         if self.interval >= airtime:
             patience = self.interval if self.newest_only else None
-            return hopeless("protocol.interval", patience, network, more=self.delay.least)
+            return too_impatient("protocol.interval", patience, network, more=self.delay.least)
         rule = f"allowed is a number ≥ the airtime {airtime:g}"
         return [Fault("protocol.interval", f"{self.interval:g}", rule)]
 
@@ -303,15 +303,15 @@ class Rounds(ProtocolKind):
 
     @override
     def faults_of_network(self, network: Any) -> Iterator[Fault]:
-        yield from hopeless("protocol.deadline", self.deadline, network)
+        yield from too_impatient("protocol.deadline", self.deadline, network)
         if self.owners is not None and self.owners > network.n_owners:
             rule = f"allowed is at most {network.n_owners}, the number of owners"
             yield Fault("protocol.owners", str(self.owners), rule)
 
     @override
-    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         drawn = "" if self.owners is None else f" of {self.owners} owners drawn at random"
-        yield agreed(f"network: rounds{drawn}, {said}")
+        yield agreed(f"network: rounds{drawn}, {duration}")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -129,6 +129,17 @@ def test_a_public_record_moves_the_projection_of_all(kinds, monkeypatch, name):
         assert np.all(np.any(x != x_after, axis=0))
 
 
+@one_in(2, "name", ["lending", "fraud", "hospital", "hospital-as-published"])
+def test_the_table_that_was_read_keeps_its_places_in_the_file(kinds, name, monkeypatch):
+    spec = kinds[name](**AS_THEY_ARE)
+    frame, *others = spec._read(spec.path)
+    frame = frame.iloc[1:]
+    places = frame.index.tolist()
+    monkeypatch.setattr(type(spec), "_read", lambda _, path: (frame, *others))  # noqa: ARG005
+    build(spec)
+    assert frame.index.tolist() == places
+
+
 @one_in(3, "name", NAMES)
 def test_rows_are_those_of_the_features(kinds, name):
     spec = kinds[name](**AS_THEY_ARE).model_copy(update={"held_out": 0.3})

@@ -107,6 +107,15 @@ def test_a_model_that_has_diverged_is_not_adapted_and_errs_infinitely():
     assert least(errors.sum(axis=-1)).max() < len(errors) - 1
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_prediction_of_classes_that_is_not_finite_has_the_worst_error(classes, lost):
+    rows = OwnRows(np.zeros((3, 1)), np.arange(3.0) % classes, classes, np.arange(3))
+    z = np.zeros((3, classes - 1))
+    z[:, 0] = lost
+    assert rows.errors(z) == pytest.approx(np.log(classes / SPREAD))
+
+
 def test_rows_of_a_person_are_in_one_fold_and_folds_are_alike():
     persons = np.repeat(np.arange(20), 3)
     rows = OwnRows(np.zeros((60, 1)), np.zeros(60), 0, persons)

@@ -47,6 +47,14 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     assert "better    none by another ρ or T: no better choice was found" in own.lines()
 
 
+def test_of_one_owner_alone_no_larger_error_is_stated():
+    """It joins nobody: its joint model is as good as its own."""
+    found = invite(Scenario.model_validate(banks((400,), (1.0,))), replicates=2)
+    nobody, *_ = found.lines()
+    assert "the joint model has no smaller mean error than own models" in nobody
+    assert found.scenario is None
+
+
 NOT_WORTH_IT = table(__file__, "scenes.toml")["not_worth_it"]
 
 
@@ -62,6 +70,15 @@ def test_nobody_is_invited_where_every_owner_does_worse(case):
     assert told[0] == f"invite    {NOBODY}"
     assert told[1].startswith("best      ")
     assert told[2].startswith("gains     ")
+
+
+def test_where_the_coalition_of_the_least_psi_does_not_gain_a_later_one_is_invited():
+    found = invite(
+        Scenario.model_validate(banks((1000, 60, 1000), (100.0, 20.0, 100.0))), replicates=4
+    )
+    assert found.scenario is not None
+    again = forecast(found.scenario)
+    assert again.gains.joint < again.gains.own
 
 
 @one_in(2, "epsilon", [0.1, 1.0, 20.0, 1000.0])

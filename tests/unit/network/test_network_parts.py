@@ -290,6 +290,11 @@ def test_an_owner_whose_budget_is_promised_is_refused():
         simulate(network(Says(answer=1), tasks=3), Streams(1).within("replicate", 1))
 
 
+def test_the_next_task_goes_back_to_its_owner_whether_it_answered_or_failed():
+    (line,) = Dispatch(tasks=2, to="same").describe(network(ShortestQueue()), "at once", 0.0)
+    assert line == "network: 2 tasks at a time, to the owner whose task has just ended, at once"
+
+
 def test_nothing_is_predicted_of_whom_it_asks():
     net = network(ShortestQueue(), allowed=99)
     found = predicted(net, "throughput")

@@ -166,7 +166,7 @@ def test_measures_and_spans_know_rounds() -> None:
     assert (said["utilisation"], said["updates_until_all"]) == (1.0, 1.0)
 
 
-def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:
+def test_a_deadline_as_long_as_the_quickest_answer_is_not_too_short() -> None:
     trace = traced(0.5, compute=(Constant(value=0.5), Constant(value=0.6), Constant(value=9.0)))
     assert set(trace.updates["owner"].tolist()) == {1}
     assert trace.n_updates == 12

@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections import Counter
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +125,9 @@ def test_several_results_are_compared(result, place):
     other = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
     seen = Seen(page([result, other]))
     assert seen.faults == seen.foreign == []
+    own = write_report([result])
+    assert write_report([result, other]) == result / "comparison.html"
+    assert own.read_text(encoding="utf-8") == page([result])  # not replaced
     compared = compare([result, other])
     assert "louder against result: no certain difference in ψ." in seen.said
     assert compared.others[0].together[1:] in seen.said
@@ -232,6 +236,13 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
     text = page([directory])
     assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
     assert '<meta name="release" content="true">' in text
+
+
+def test_commands_name_the_directory_from_wherever_it_is_called(tmp_path, monkeypatch):
+    inside = written(tmp_path / "one") / "figures"
+    inside.mkdir(exist_ok=True)
+    monkeypatch.chdir(inside)
+    assert "asyncdp replay one" in page([Path("..")])
 
 
 def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
