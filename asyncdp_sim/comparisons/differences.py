@@ -91,6 +91,8 @@ class Difference:
         The largest size of the first result's finite numbers there.
     row : int or None
         The first row of a table that differs, from 0; None where it is in none.
+    new_column : bool
+        Whether it is a whole column that the first result lacks.
     """
 
     file: str
@@ -101,6 +103,7 @@ class Difference:
     distance: float = inf
     largest: float = 0.0
     row: int | None = None
+    new_column: bool = False
 
     @property
     def of_circumstances(self) -> bool:
@@ -219,7 +222,9 @@ def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
         dict(zip(table.schema.names, map(str, table.schema.types), strict=True))
         for table in (first, second)
     )
-    yield from between(file, in_first, in_second)
+    new = in_second.keys() - in_first.keys()
+    for item in between(file, in_first, in_second):
+        yield replace(item, new_column=item.place in new)
     yield from between(file, _metadata(first), _metadata(second))
     for name in (name for name in in_second if name in in_first):
         if not first[name].equals(second[name]):

@@ -196,9 +196,10 @@ def require_same(directory: Path, again: Path) -> list[str]:
     """Compare a result or a sweep with what was made again; return notes on what it was made with.
 
     Other versions, another commit and another processor are no difference by themselves, nor is
-    what is known of the numbers: they are reported, with the differences or alone. Where another
-    BLAS kernel has made it, or an unknown one, models and curves may differ in last digits; a note
-    that begins with ``OTHER_ALGEBRA`` says how far they do.
+    what is known of the numbers: they are reported, with the differences or alone. So is a column
+    that only the new result has: the earlier one may be older than the column. Where another BLAS
+    kernel has made it, or an unknown one, models and curves may differ in last digits; a note that
+    begins with ``OTHER_ALGEBRA`` says how far they do.
 
     Raises
     ------
@@ -208,8 +209,14 @@ def require_same(directory: Path, again: Path) -> list[str]:
     differences = list(directories(directory, again))
     versions = read_manifest(directory)["versions"]
     lines = [f"{directory} was made {item}" for item in _circumstances(versions, differences)]
+    new = [item for item in differences if item.new_column]
+    lines += dict.fromkeys(map(_new_column, new))  # cells of a sweep have the same
     differ = sorted(
-        (item for item in differences if not item.of_circumstances and not _of_gains(item)),
+        (
+            item
+            for item in differences
+            if not (item.of_circumstances or item.new_column or _of_gains(item))
+        ),
         key=Difference.order,
     )
     if len(differ) == 0:
@@ -223,6 +230,13 @@ def require_same(directory: Path, again: Path) -> list[str]:
             _not_reproduced(directory, far, versions) + (f"; {made}" if kernels else "")
         )
     return [*lines, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
+
+
+def _new_column(differs: Difference) -> str:
+    """Return the note on a column that only the new result has."""
+    return (
+        f"{Path(differs.file).name} has a column now that the earlier result lacks: {differs.place}"
+    )
 
 
 def _of_gains(differs: Difference) -> bool:

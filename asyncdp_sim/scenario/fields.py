@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Spec, Variant, kind_of
 from asyncdp_sim.core.words import toml_of
 from asyncdp_sim.network.table_file import EXAMPLES
@@ -152,8 +153,18 @@ def examples_of(member: type[_M]) -> tuple[_M, ...]:
     """Return examples of a kind for three owners, as ``examples.toml`` beside this module has them.
 
     They are for the reference and for tests, between them of every way in which it can be set.
+
+    Raises
+    ------
+    SpecError
+        If the class refuses one, or has none and does not do without fields.
     """
-    return tuple(member(**_with_file(fields)) for fields in examples().get(member.__name__, [{}]))
+    every = examples().get(member.__name__, [{}])
+    try:
+        return tuple(member(**_with_file(fields)) for fields in every)
+    except SpecError as error:
+        where = f"{member.__name__} in asyncdp_sim/scenario/examples.toml"
+        raise SpecError(error.faults, where) from None
 
 
 @cache

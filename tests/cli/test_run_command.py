@@ -79,7 +79,8 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here)
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
     for name, columns in TABLES.items():
-        assert pq.read_schema(here / "whole" / f"{name}.parquet").names == columns
+        found = pq.read_schema(here / "whole" / f"{name}.parquet").names
+        assert found == columns, f"add a new column of {name} to tests/cli/contract.toml"
 
 
 @pytest.mark.usefixtures("here")
@@ -136,7 +137,7 @@ def test_manifest(command, here):
     command.done("run", "small.toml", "--out", "result")
     found = manifest(here / "result")
     assert set(found) >= MANIFEST
-    assert set(found["summary"]) == SUMMARY
+    assert set(found["summary"]) == SUMMARY, "add a new figure to tests/cli/contract.toml"
     assert set(found["summary"]["psi_final"]) == {"mean", "median", "q25", "q75"}
     assert found["schema"] == 1
     assert found["seed"] == found["scenario"]["run"]["seed"] == 3

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Spec, Variant, kind_of, members, parse
 from asyncdp_sim.network.graphs import GraphsInTurn
+from asyncdp_sim.network.protocols.gossip import EdgeClock
 from asyncdp_sim.scenario import fields as domains
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
@@ -42,6 +43,21 @@ def test_every_member_has_a_kind_of_its_own_and_an_example(family):
 def test_examples_are_of_classes_that_are_there():
     named = {member.__name__ for union in EVERY.values() for member in members(union)}
     assert domains.examples().keys() <= named | {GraphsInTurn.__name__}
+
+
+def test_edges_may_have_every_clock_that_ticks():
+    ticking = {each for each in members(FAMILIES["clock"]) if not each.saturated}
+    remedy = "add the clock to EdgeClock in asyncdp_sim/network/protocols/gossip.py"
+    assert {*members(EdgeClock)} == ticking, remedy
+
+
+def test_a_class_whose_example_is_missing_is_named_with_the_file():
+    class Long(Spec):
+        length: int
+
+    file = "asyncdp_sim/scenario/examples.toml"
+    with pytest.raises(SpecError, match=f"^Long in {file}: length: given nothing"):
+        domains.examples_of(Long)
 
 
 @together

@@ -353,7 +353,10 @@ def depends_on_who_asks_first(channel: Channel) -> bool:
 @together
 @EACH_CHANNEL
 def test_what_comes_of_whom_depends_on_ties_only_where_one_is_heard_at_once(channel):
-    remedy = "a channel whose draws are made in the order of asking is to be left out here"
+    remedy = (
+        "what begins at one tick depends on the order of asking: let those that begin together "
+        "meet each other; only if the channel is meant so, name it in hears_at_once()"
+    )
     by_turns = channel.contended.queues  # a tick for each answer, in the order in which they came
     assert depends_on_ties(channel) == (hears_at_once(channel) or by_turns), remedy
 

@@ -33,6 +33,7 @@ def test_a_section_says_what_a_kind_represents_and_where_it_ends(family):
     assert title.startswith("# ")
     found = {section.partition("\n")[0]: section for section in sections}
     for kind in (name.partition(".")[2] for name in expected()[PARTS / PAGES[family]]):
+        assert kind in found, f"write a section ## {kind} in {PAGES[family]}"
         for said in ("**What it represents.** ", "**Limits.**"):
             assert said in found[kind], (kind, said)
 

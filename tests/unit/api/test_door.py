@@ -18,7 +18,8 @@ from matplotlib.axes import Axes
 import asyncdp_sim as ad
 from asyncdp_sim.api import pictures
 from asyncdp_sim.cli.terminal import load_scenario
-from asyncdp_sim.figures import style
+from asyncdp_sim.figures import style, traces
+from asyncdp_sim.figures.networks import NetworkFigure
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
@@ -91,10 +92,9 @@ def test_every_name_has_an_example_that_runs(temporary, monkeypatch):
 
 
 def test_the_page_has_every_name():
-    """``python -m tests.regenerate`` writes it anew."""
     file = Path(__file__).parents[3] / "docs" / "reference" / "python.md"
     written = file.read_text(encoding="utf-8")
-    assert written == page()
+    assert written == page(), "python -m tests.regenerate writes it anew"
     assert all(f"### `ad.{name}`" in written for name in ad.__all__)
     assert set(ad.__all__) <= set(dir(ad))
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
@@ -125,6 +125,14 @@ def pictured() -> list[type]:
     written = page()
     assert all(f"### `{each.__name__}`" in written for each in found)
     return found
+
+
+def test_every_picture_of_a_network_has_a_method():
+    """By the name that the method has of it, as ``"GAPS"``."""
+    drawn = inspect.getsource(pictures.TracePlots)
+    names = [name for name, each in vars(traces).items() if isinstance(each, NetworkFigure)]
+    lacking = [name for name in names if f'"{name}"' not in drawn]
+    assert lacking == [], "give TracePlots in api/pictures.py a method for each"
 
 
 @pytest.mark.long

@@ -169,7 +169,7 @@ def test_every_column_has_the_type_that_its_entry_states(found):
         stated = {"null", CATEGORY if entry.type == "category" else entry.type}
         if entry.domain != "as in the scenario" and not types <= stated:
             wrong[key] = (entry.type, types)
-    assert wrong == {}
+    assert wrong == {}, 'whole numbers with NaN for null are "double": state it in columns.toml'
 
 
 def test_every_entry_is_written_by_some_run(found):

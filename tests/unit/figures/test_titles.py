@@ -1,6 +1,7 @@
 """Each picture's title is its answer: a sentence that its own table bears out."""
 
 from math import inf
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_gaps_staleness_and_shares_are_held_against_their_law():
     shares |= {"law": np.full(2, 0.5), "law_low": np.full(2, 0.3), "law_high": np.full(2, 0.7)}
     said = "2 of 2 owners are outside the law's 99 % band (0.02 expected)"
     assert traces.title_shares(shares) == said
+
+
+def test_the_owner_with_most_updates_is_named(tmp_path):
+    three = Result.read(made(tmp_path / "three"))
+    window = {"k": np.array([1, 2, 3]), "owner": np.array([1, 3, 3])}
+    said = "2 of 3 owners made the first 3 updates; owner 3 made most, 2"
+    assert traces.title_by_update(window, three) == said
+
+
+def test_each_title_of_a_network_picture_is_tested_here():
+    text = Path(__file__).read_text(encoding="utf-8")
+    titles = [name for name in vars(traces) if name.startswith("title_")]
+    assert [name for name in titles if f"traces.{name}(" not in text] == [], "test these titles"
 
 
 def test_sweeps_and_messages_are_told():

@@ -374,16 +374,21 @@ def test_an_unknown_name_gets_the_nearest():
         look_up("xyzzy qqq")
 
 
+def require_up_to_date(file_regression, text, file):
+    try:
+        file_regression.check(text, encoding="utf-8", fullpath=file)
+    except AssertionError as stale:
+        stale.add_note("python -m tests.regenerate writes it anew")
+        raise
+
+
 @pytest.mark.parametrize("name", [*scenario_pages(), "results"])
 def test_pages_are_up_to_date(name, file_regression):
-    """``python -m tests.regenerate`` writes them anew."""
     text = results_page() if name == "results" else scenario_pages()[name]
-    page = ROOT / "docs" / "reference" / f"{name}.md"
-    file_regression.check(text, encoding="utf-8", fullpath=page)
+    require_up_to_date(file_regression, text, ROOT / "docs" / "reference" / f"{name}.md")
 
 
 def test_the_schema_is_up_to_date(file_regression):
-    """``python -m tests.regenerate`` writes it anew."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Scenario.model_json_schema(by_alias=True),
@@ -391,7 +396,7 @@ def test_the_schema_is_up_to_date(file_regression):
     }
     text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
     file = ROOT / "asyncdp_sim" / "sentences" / "asyncdp.schema.json"
-    file_regression.check(text, encoding="utf-8", fullpath=file)
+    require_up_to_date(file_regression, text, file)
 
 
 @pytest.mark.long

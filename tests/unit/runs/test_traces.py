@@ -5,7 +5,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -306,6 +306,27 @@ def test_a_table_too_many(two):
     shutil.copyfile(next((two / "kept").rglob("owners.parquet")), two / "kept" / "more.parquet")
     assert "more.parquet (a table, again nothing) differ" in noticed(two)[0]
     (two / "kept" / "more.parquet").unlink()
+
+
+def test_a_column_that_only_the_new_result_has_is_a_note(two):
+    """An earlier result has no column that was added since; it may lack none of those it had."""
+    kept = list((two / "kept").rglob("owners.parquet"))
+    for name in ("kept", "again"):
+        with ExitStack() as edits:
+            for file in kept:
+                table = two / name / file.relative_to(two / "kept")
+                sink = pa.BufferOutputStream()
+                pq.write_table(pq.read_table(table).drop_columns(["attempts"]), sink)
+                edits.enter_context(edited(table, sink.getvalue().to_pybytes()))
+            said, notes = compared(two)
+        if name == "kept":
+            assert said == ""
+            assert notes == [
+                "owners.parquet has a column now that the earlier result lacks: attempts"
+            ]
+        else:
+            assert "owners.parquet attempts (int32, again nothing)" in said
+            assert notes == []
 
 
 def test_pictures_and_words_are_no_part_of_it(two):
