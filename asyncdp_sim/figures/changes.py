@@ -9,9 +9,15 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured, wrapped
-from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
-from asyncdp_sim.figures.style import MOST as DIVERGED
-from asyncdp_sim.figures.sweep_figure import FIGURES, Series, SweepFigure, ends, is_number, least
+from asyncdp_sim.figures.style import BLUE, LOG_MOST, WIDE, is_wide, looks
+from asyncdp_sim.figures.sweep_figure import (
+    QUANTITIES,
+    Series,
+    SweepFigure,
+    ends,
+    is_number,
+    least_in_words,
+)
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import axis
 
@@ -22,7 +28,7 @@ INTERVALS = (
     "error bars: 95 % intervals over replicates (exact for the median of ψ; the whole range of "
     "fewer than six replicates)"
 )
-LEAST = 3
+FEWEST_VALUES = 3
 """Fewest values of a swept number that figures are drawn against."""
 MOST_SERIES = 8
 """Most lines in a panel."""
@@ -58,10 +64,10 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
     able = [
         path
         for path, swept in values.items()
-        if path != SEED and len(swept) >= LEAST and all(map(is_number, swept))
+        if path != SEED and len(swept) >= FEWEST_VALUES and all(map(is_number, swept))
     ]
     if len(able) == 0:
-        return f"no number is swept over {LEAST} values or more"
+        return f"no number is swept over {FEWEST_VALUES} values or more"
     path = max(able, key=lambda each: len(values[each]))
     rest = [other for other in values if other != path]
     cells, selection = sweep.cells, ""
@@ -109,7 +115,7 @@ def _declare_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> D
         numbers = np.concatenate([ends(table, column) for table in rows], axis=1)
         several.append(Panel(marks, across, _vertical_axis(column, numbers)))
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
-    title = least(rows, PSI, MEDIAN, "series", path)
+    title = least_in_words(rows, PSI, MEDIAN, "series", path)
     return Declaration(several, (7.2, height), title)
 
 
@@ -119,12 +125,12 @@ def _vertical_axis(column: str, numbers: Array) -> Side:
     top = float(numbers[np.isfinite(numbers)].max(initial=0.0))
     from_zero = not wide and column != PSI
     limits = (0.0, 1.08 * top if top > 0 else None) if from_zero else (None, None)
-    return Side(FIGURES[column][0], wide, limits, grid=True)
+    return Side(QUANTITIES[column][0], wide, limits, grid=True)
 
 
 def _columns_worth_drawing(rows: Sequence[Columns]) -> list[str]:
     """Return the columns of the figures that are drawn, ψ first."""
-    return [column for column in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(column, rows)]
+    return [column for column in dict.fromkeys((PSI, *QUANTITIES)) if worth_drawing(column, rows)]
 
 
 def worth_drawing(column: str, rows: Sequence[Columns]) -> bool:
@@ -150,7 +156,7 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
     """Return the caption, with the figures that are left out and why."""
     shown = _columns_worth_drawing(rows)
     names = [
-        FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
+        QUANTITIES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for column in shown
     ]
     text = f"What changes with {drawn[0].path}: {', '.join(names)}; {INTERVALS}"
@@ -162,13 +168,13 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         text += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
+    left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
     if left:
         text += f"; not drawn, because 0, unknown or constant along every line: {', '.join(left)}"
     return text + "."
 
 
-MEASURED = {column: estimate for column, (_, estimate) in FIGURES.items()}
+MEASURED = {column: estimate for column, (_, estimate) in QUANTITIES.items()}
 """From a result, the estimate of each figure."""
 AGAINST = SweepFigure(
     "against", select, lambda line: line.rows("series", line.path, **MEASURED), _declare_against,
@@ -178,7 +184,7 @@ AGAINST = SweepFigure(
 
 SIDE_BY_SIDE = 3
 """Panels in a row."""
-MOST = 24
+MOST_SETTINGS = 24
 """Most settings that are compared, each a row of a panel."""
 NAME = 34
 """Most letters of a setting's name in one line."""
@@ -191,8 +197,8 @@ def _select_settings(sweep: Sweep) -> list[Series] | str:
     paths = list(sweep.varying)
     if SEED in paths:
         return "seeds are swept"
-    if not 2 <= len(sweep.cells) <= MOST:
-        return f"{len(sweep.cells)} settings, and 2 to {MOST} can be shown"
+    if not 2 <= len(sweep.cells) <= MOST_SETTINGS:
+        return f"{len(sweep.cells)} settings, and 2 to {MOST_SETTINGS} can be shown"
     names = [cell.label(paths) for cell in sweep.cells]
     return [Series(name, (0,), (cell,)) for name, cell in zip(names, sweep.cells, strict=True)]
 
@@ -213,14 +219,14 @@ def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Decla
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _horizontal_axis(column, values), side))
     size = (7.2, height * -(-len(shown) // across) + 0.5)
-    return Declaration(several, size, least(rows, PSI, MEDIAN, "setting"), across)
+    return Declaration(several, size, least_in_words(rows, PSI, MEDIAN, "setting"), across)
 
 
 def _horizontal_axis(column: str, values: Array) -> Side:
     """Return the axis of a figure, values (3, settings) with ends; diverged ones set no limit."""
-    shown = np.where(values[0] <= DIVERGED, values, np.nan)
+    shown = np.where(values[0] <= LOG_MOST, values, np.nan)
     finite, middle = shown[np.isfinite(shown)], shown[0][np.isfinite(shown[0])]
-    name = FIGURES[column][0]
+    name = QUANTITIES[column][0]
     if len(middle) == 0:
         return Side(name, ticks=())
     if is_wide(middle):
@@ -232,7 +238,7 @@ def _horizontal_axis(column: str, values: Array) -> Side:
 def _differing_columns(rows: Sequence[Columns]) -> list[str]:
     """Return the figures that differ between settings, in more than one of which they are known."""
     kept = []
-    for column in dict.fromkeys((PSI, *FIGURES)):
+    for column in dict.fromkeys((PSI, *QUANTITIES)):
         values = np.array([table[column][0] for table in rows])
         finite = values[np.isfinite(values)]
         if len(finite) >= 2 and np.ptp(finite) > CLOSE * np.abs(finite).max():
@@ -244,7 +250,7 @@ def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
     """Return the caption, with the figures that are left out and why."""
     text = f"Figures that differ between {len(drawn)} settings; {INTERVALS}"
     shown = _differing_columns(rows)
-    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
+    left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
     if left:
         text += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
     return text + "."
