@@ -21,7 +21,13 @@ from asyncdp_sim.figures.drawer import (
 )
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least, mean_psi_at_end
+from asyncdp_sim.figures.sweep_figure import (
+    Series,
+    SweepFigure,
+    is_number,
+    least_in_words,
+    mean_psi_at_end,
+)
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.paths import axis as axis_name
 from asyncdp_sim.scenario.paths import symbol
@@ -310,7 +316,9 @@ def _declared(found: Sequence[PsiSeries], rows: Sequence[Columns]) -> Declaratio
     ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
     across = Side(axis_name(found[0].path), log=True, ticks=ticks)
     side = Side(f"{PSI}\n{BETTER}", log=True, grid=True)
-    title = least(rows, "psi_final_mean", "mean ψ at the end", found[0].named, found[0].path)
+    title = least_in_words(
+        rows, "psi_final_mean", "mean ψ at the end", found[0].named, found[0].path
+    )
     title += beside_law(rows)
     return Declaration([Panel(marks, across, side)], (6.5, 3.9), title)
 

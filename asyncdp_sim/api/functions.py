@@ -434,7 +434,7 @@ def audit(
             as_count(count, name, least=100)
     workers, confidence = as_count(workers, "workers"), _as_confidence(confidence)
     if canaries is not None and thorough:
-        raise SpecError([Fault("canaries", str(canaries), "allowed is without thorough=True")])
+        raise SpecError([Fault("canaries", str(canaries), "leave it out, or set thorough=False")])
     audited = as_scenario(scenario)
     with told(progress) as receiver:
         if not thorough:

@@ -10,8 +10,8 @@ from asyncdp_sim.audits.check import COLUMNS, Check, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.audits.facts import (
-    answers_sent,
     budget_fact,
+    charged_values_sent,
     largest_undercharge,
     ledger_fact,
     own_noise_fact,
@@ -74,12 +74,17 @@ class Audit:
     @property
     def exceeded(self) -> bool:
         """Whether any attack measures more than the stated ε."""
-        return any(check.exceeded for check in self._results)
+        by_attack = any(attack.exceeded for attack in self._attacks)
+        return by_attack or any(fact.refutes for fact in self.facts)
 
     @property
     def _results(self) -> tuple[Check | Guessed | Fact, ...]:
         """All results, in the order of the report."""
-        return (*self.checks, *self._guesses, *self.facts)
+        return (*self._attacks, *self.facts)
+
+    @property
+    def _attacks(self) -> tuple[Check | Guessed, ...]:
+        return (*self.checks, *self._guesses)
 
     @property
     def _guesses(self) -> tuple[Guessed, ...]:
@@ -141,16 +146,17 @@ class Audit:
         """Return the facts, or those that refute and the number of the others."""
         if all_of_them:
             return [fact.describe() for fact in self.facts]
-        refuting = [fact.describe() for fact in self.facts if fact.exceeded]
+        refuting = [fact.describe() for fact in self.facts if fact.refutes]
         others = len(self.facts) - len(refuting)
         about = "sent answers, their noise and charges"
         return [*refuting, *([f"{about}: {others} checks refute nothing"] if others > 0 else [])]
 
     def _verdict_lines(self) -> list[str]:
         """Return the verdict, the attack that came nearest to refuting it, and what to do."""
-        attacks: tuple[Check | Guessed, ...] = (*self.checks, *self._guesses)
-        refuting = [fact.said for fact in self.facts if fact.exceeded]
-        strongest = max(attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None)
+        refuting = [fact.said for fact in self.facts if fact.refutes]
+        strongest = max(
+            self._attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None
+        )
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
             attacked, measured, stated, _ = strongest.cells()
             refuting = [f"{attacked}, measured ε ≥ {measured}, stated {stated}"]
@@ -223,7 +229,7 @@ def audit(
     pairs = [neighbours(scenario)]
     if pairs[0].error is not None:  # nothing is left to be drawn
         sentence = f"changing one {privacy.noun} stops the run: {pairs[0].error}"
-        ended = Fact(sentence, True)
+        ended = Fact(sentence, refutes=True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
     dataset, problem = build_dataset(scenario), pairs[0].first
     synthetic = made_up(scenario, dataset, prepare(scenario, dataset))
@@ -243,15 +249,14 @@ def audit(
             )
             for pair, (title, stream) in zip(pairs, names, strict=False)
         ]  # fmt: skip
-    called, claims = scenario.owners.participants, owed(scenario)
     parts = [part for _, several in attacked for part in several]
     facts = (
-        budget_fact(scenario, np.max([part.most_answers for part in parts], axis=0)),
-        ledger_fact(max(part.undercharge for part in parts), called),
+        budget_fact(scenario, np.max([part.most_sent for part in parts], axis=0)),
+        ledger_fact(scenario, max(part.undercharge for part in parts)),
         own_noise_fact(sum(part.n_without_own_noise for part in parts)),
         same_noise_fact(scenario, problem),
         *sums_hold(scenario, [part.fewest_summed for part in parts]),
-        *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
+        *noise_composes(scenario, problem, privacy.divisors(dataset.records), owed(scenario)),
     )
     of_observers = [audit_models(scenario, doubt)] if models else []
     of_observers += audit_views(scenario, doubt) if meetings else []
@@ -261,7 +266,7 @@ def audit(
     if privacy.mechanism.composition == "own":
         kind = privacy.mechanism.kind
         unchecked = f"the stated ε is that of mechanism {kind}; no second computation checks it"
-        facts = (*facts, Fact(unchecked, False))
+        facts = (*facts, Fact(unchecked, refutes=False))
     return Audit(checks, words, confidence, privacy.overlap, facts)
 
 
@@ -319,11 +324,11 @@ def first_audit(
         beginning(progress, "training once with canaries")
         guessed = audit_once(scenario, canaries, doubt, queries)
         words += f"; a fair coin chooses each of {guessed.canaries} canary {noun}s from two"
-    claims, called = owed(scenario), scenario.owners.participants
+    claims = owed(scenario)
     facts = (
-        budget_fact(scenario, np.max(list(map(answers_sent, views)), axis=0)),
+        budget_fact(scenario, np.max(list(map(charged_values_sent, views)), axis=0)),
         own_noise_fact_of_few_runs(problem, views),
-        ledger_fact(largest_undercharge(problem, claims, views), called),
+        ledger_fact(scenario, largest_undercharge(problem, claims, views)),
         *noise_composes(scenario, problem, scenario.privacy.divisors(dataset.records), claims),
     )
     left = _attack_seconds(scenario, seconds, RUNS)

@@ -7,7 +7,7 @@ Pearson's exact limits on the other half: that choice costs no confidence.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -345,12 +345,12 @@ class Fact:
     ----------
     said : str
         What was found.
-    exceeded : bool
-        Whether no claim can rest on it.
+    refutes : bool
+        Whether it refutes the stated ε: no claim can rest on it.
     """
 
     said: str
-    exceeded: bool
+    refutes: bool = field(kw_only=True)
 
     def describe(self) -> str:
         """Return what was found, in one line."""
@@ -358,11 +358,11 @@ class Fact:
 
     def row(self) -> dict[str, object]:
         """Return what was found, by columns; it has no figures."""
-        return {"what": self.said, "exceeded": self.exceeded}
+        return {"what": self.said, "exceeded": self.refutes}
 
     def cells(self) -> tuple[str, ...]:
         """Return what was found, as cells of a table."""
         return (self.said, "–", "–", self._verdict())
 
     def _verdict(self) -> str:
-        return "REFUTED" if self.exceeded else "not refuted"
+        return "REFUTED" if self.refutes else "not refuted"

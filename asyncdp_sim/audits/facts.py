@@ -4,6 +4,11 @@ An owner that releases more answers than its budget holds has spent more than ε
 is to measure. An attack on the mechanism counts only if runs use that mechanism. And independent
 noise never coincides with other noise or with 0: where it does under one dataset and not under the
 other, the difference of two answers is an exact function of the records, and reveals a record.
+
+Of a :class:`View`, ``used`` is how many of its answers learning used, which come first; ``places``
+are the rows of the noise scales that its answers have; and ``times`` is how much larger than in the
+first round each answer's noise is, where clip bounds move. ``drawn`` is noise in units of its
+scale. Owners count from 0 in arrays and in names that end in ``index``, from 1 in sentences.
 """
 
 from collections import Counter
@@ -76,6 +81,7 @@ def coincidence_scores(
             continue
         places, answers = view.places[order], view.answers[order]
         drawn = np.stack([noise.drawn(places, exact[order], answers) for exact in gradients])
+        drawn /= view.times[order, None]  # noise grows with a moving clip bound, its rows do not
         distances = np.abs(_differences(np.where(np.isfinite(drawn), drawn, np.nan), own))
         changed = np.abs(distances[0] - distances[1]) > _LEAST_DISTANCE
         if changed.any():
@@ -85,18 +91,15 @@ def coincidence_scores(
 
 
 def _differences(drawn: Array, own: int) -> Array:
-    """Return differences (2, pairs) of noise (2, m, p), the first ``own`` rows with all others.
-
-    Of the same coordinate in two answers, of two coordinates in one answer, and from 0.
-    """
+    """Return differences (2, pairs) of noise (2, m, p), the first ``own`` rows with all others."""
     mine = drawn[:, :own]
     first, other = np.triu_indices(own, 1)
     left, right = np.triu_indices(drawn.shape[2], 1)
     parts = [
-        mine,
-        mine[:, first] - mine[:, other],
-        mine[:, :, None] - drawn[:, None, own:],
-        mine[:, :, left] - mine[:, :, right],
+        mine,  # each number of an own answer, less 0
+        mine[:, first] - mine[:, other],  # one coordinate, of two own answers
+        mine[:, :, None] - drawn[:, None, own:],  # one coordinate, of an own and another's answer
+        mine[:, :, left] - mine[:, :, right],  # two coordinates, of one own answer
     ]
     return np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
 
@@ -140,25 +143,25 @@ class Undercharge:
     ----------
     amount : float
         ε that is not charged; 0 where nothing is missing. Undercharges are ordered by it.
-    owner : int
-        The owner's number, from 0.
+    owner_index : int
     count : int
-        Number of answers that it sent in the run.
+        How many answers (or gradients, see :func:`charged_unit`) it sent in the run, up to those
+        that its budget holds. What it sent beyond them is judged by :func:`budget_fact`.
     cost : float
-        ε of these answers.
+        ε of this count.
     """
 
     amount: float = 0.0
-    owner: int = 0
+    owner_index: int = 0
     count: int = 0
     cost: float = 0.0
 
 
-def answers_sent(view: View) -> Ints:
-    """Return how many distinct answers each owner sent in a run, (N,), lost ones too.
+def charged_values_sent(view: View) -> Ints:
+    """Return how many distinct values with a charge each owner sent in a run, (N,), lost ones too.
 
-    Where an answer is made of several gradients, it counts these. An owner that answers once, and
-    repeats that answer, has sent one.
+    They are answers, or the gradients that these are made of: see :func:`charged_unit`. An owner
+    that answers once, and repeats that answer, has sent one.
     """
     if view.trace.answers_once:
         return np.bincount(view.owners, minlength=view.trace.n_owners).astype(np.int64)
@@ -179,7 +182,7 @@ def budget_fact(scenario: Scenario, most: Ints) -> Fact:
     ----------
     scenario : Scenario
     most : array of int (N,)
-        The largest number of answers that each owner sent in a run.
+        The largest number of charged values that each owner sent in a run.
     """
     claims, numbers = owed(scenario), scenario.owners.participants
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
@@ -189,7 +192,7 @@ def budget_fact(scenario: Scenario, most: Ints) -> Fact:
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
         sentence += f", ε = {number(claim.cost(count))} by composition"
-    return Fact(sentence, over[worst] > 0)
+    return Fact(sentence, refutes=over[worst] > 0)
 
 
 def largest_undercharge(
@@ -199,23 +202,25 @@ def largest_undercharge(
     ledger = Ledger.from_traces(problem.accountant, [view.trace for view in views])
     worst = Undercharge()
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
-        for owner, count in enumerate(answers_sent(view).tolist()):
-            claim = claims[owner]
-            cost = claim.cost(min(count, claim.answers))
-            if np.isfinite(cost) and spent[owner] < cost * (1 - claim.slack):
-                worst = max(worst, Undercharge(cost - spent[owner], owner, count, cost))
+        for i, sent in enumerate(charged_values_sent(view).tolist()):
+            count = min(sent, claims[i].answers)
+            cost = claims[i].cost(count)
+            if np.isfinite(cost) and spent[i] < cost * (1 - claims[i].slack):
+                worst = max(worst, Undercharge(cost - spent[i], i, count, cost))
     return worst
 
 
-def ledger_fact(worst: Undercharge, numbers: Sequence[int]) -> Fact:
-    """Judge whether a ledger charges all that was sent; ``numbers`` are those of all owners."""
+def ledger_fact(scenario: Scenario, worst: Undercharge) -> Fact:
+    """Judge whether a ledger charges all that was sent within budgets."""
     sentence = "the ledger charges every answer that was sent"
     if worst.amount > 0:
+        owner = scenario.owners.participants[worst.owner_index]
         sentence = (
-            f"the ledger: owner {numbers[worst.owner]} sent {worst.count} answers, which cost "
-            f"ε = {number(worst.cost)}, and was charged {number(worst.cost - worst.amount)}"
+            f"the ledger: owner {owner} sent {worst.count} {charged_unit(scenario)} within its "
+            f"budget, which cost ε = {number(worst.cost)}, and was charged "
+            f"{number(worst.cost - worst.amount)}"
         )
-    return Fact(sentence, worst.amount > 0)
+    return Fact(sentence, refutes=worst.amount > 0)
 
 
 def recomputed_fact(whose: str, stated: float, anew: float | None) -> Fact:
@@ -232,9 +237,11 @@ def recomputed_fact(whose: str, stated: float, anew: float | None) -> Fact:
     """
     if anew is None:
         sentence = f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
-        return Fact(sentence, False)
+        return Fact(sentence, refutes=False)
     sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} computed by a second method"
-    return Fact(sentence, stated < anew * (1 - Owed.slack))
+    # Both methods add up μ² of Gaussian answers and put no losses on a grid, whatever the owner's
+    # claim does: they differ by rounding alone.
+    return Fact(sentence, refutes=stated < anew * (1 - Owed.slack))
 
 
 def own_noise_fact(without: int) -> Fact:
@@ -244,18 +251,20 @@ def own_noise_fact(without: int) -> Fact:
     finite ε holds.
     """
     if without > 0:
-        return Fact(f"{without} answers have the noise of another one, or none, ε = ∞", True)
-    return Fact("every answer has noise of its own", False)
+        return Fact(
+            f"{without} answers have the noise of another one, or none, ε = ∞", refutes=True
+        )
+    return Fact("every answer has noise of its own", refutes=False)
 
 
 def own_noise_fact_of_few_runs(problem: Problem, views: Sequence[View]) -> Fact:
     """Judge whether each answer of some runs has noise of its own, or say it was not compared.
 
-    That whole runs carry no more than that is left to attacks on many of them.
+    It does not test for leaks that only whole runs show; --thorough does.
     """
     noise = problem.task.reply.noise
     if noise.added is None:
-        return Fact("noise lies on a grid: not compared from answer to answer", False)
+        return Fact("noise lies on a grid: not compared from answer to answer", refutes=False)
     without = 0
     for view in views:
         exact = problem.task.reply.exact(view.owners, view.points, view.bounds)
@@ -263,8 +272,11 @@ def own_noise_fact_of_few_runs(problem: Problem, views: Sequence[View]) -> Fact:
     if without > 0:
         return own_noise_fact(without)
     count = sum(len(view.owners) for view in views)
-    sentence = f"each of {count:,} answers of {len(views)} runs has noise of its own"
-    return Fact(f"{sentence} (whole runs on two tables were not compared: --thorough)", False)
+    return Fact(
+        f"each of {count:,} answers of {len(views)} runs has noise of its own "
+        "(whole runs on two tables were not compared: --thorough)",
+        refutes=False,
+    )
 
 
 def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:
@@ -278,8 +290,8 @@ def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:
         discrepancy = _discrepancy(scenario, problem, run)
         if discrepancy is not None:
             sentence = f"noise in runs is not that of the attacked answers: {discrepancy}"
-            return Fact(sentence, True)
-    return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)
+            return Fact(sentence, refutes=True)
+    return Fact(f"noise in {RUNS} runs is that of the attacked answers", refutes=False)
 
 
 def _discrepancy(scenario: Scenario, problem: Problem, run: int) -> str | None:
@@ -309,7 +321,10 @@ def _discrepancy(scenario: Scenario, problem: Problem, run: int) -> str | None:
 
 
 def _misplaced_answer(problem: Problem, view: View) -> int | None:
-    """Return the first used answer, from 1, whose noise is that of another number of answers."""
+    """Return the first used answer, from 1, whose noise scale is not the one due to it.
+
+    That scale follows from how many answers its owner had sent before.
+    """
     used = slice(0, view.used)
     expected = problem.task.reply.places(view.owners[used], _sent_before(view))
     wrong = np.flatnonzero(view.places[used] != expected)

@@ -351,7 +351,7 @@ def noise_composes(
                 f"{scenario.owners.participants[owner]}, {charge_words}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
-            facts.append((cost / claim.whole, Fact(sentence, cost > claim.whole)))
+            facts.append((cost / claim.whole, Fact(sentence, refutes=cost > claim.whole)))
     return tuple(fact for _, fact in sorted(facts, key=lambda each: -each[0])[:1])
 
 

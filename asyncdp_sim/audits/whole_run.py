@@ -41,8 +41,8 @@ class ScoredRuns:
     ----------
     scores : mapping of array (runs,)
         By name.
-    most_answers : array of int (N,)
-        The largest number of answers that each owner sent in a run.
+    most_sent : array of int (N,)
+        The largest number of charged values (answers or gradients) that each owner sent in a run.
     undercharge : Undercharge
         What the ledger did not charge, at worst.
     n_without_own_noise : int
@@ -52,7 +52,7 @@ class ScoredRuns:
     """
 
     scores: Mapping[str, Array]
-    most_answers: Ints
+    most_sent: Ints
     undercharge: facts.Undercharge
     n_without_own_noise: int
     fewest_summed: int
@@ -165,7 +165,7 @@ def _simulate_and_score(
     }
     return ScoredRuns(
         scores,
-        most_answers=np.max([facts.answers_sent(view) for view in views], axis=0),
+        most_sent=np.max([facts.charged_values_sent(view) for view in views], axis=0),
         undercharge=facts.largest_undercharge(problem, owed(scenario), views),
         n_without_own_noise=n_without_own_noise,
         fewest_summed=fewest_summed,
@@ -175,14 +175,17 @@ def _simulate_and_score(
 def _of_answers(noise: AnswerNoise, views: Sequence[View], first: Array, second: Array) -> Array:
     """Return the log-likelihood ratio of each run's single answers, second dataset over first.
 
-    ``first`` and ``second`` are the gradients (m, p) that the answers of all runs hide.
+    ``first`` and ``second`` are the gradients (m, p) that the answers of all runs hide. In units of
+    an answer's noise the ratio is the same: so each is divided by the ``times`` of its noise.
     """
     places = np.concatenate([view.places for view in views])
-    answers = np.concatenate([view.answers for view in views])
+    times = np.concatenate([view.times for view in views])[:, None]
+    answers = np.concatenate([view.answers for view in views]) / times
     run_of_answer = np.repeat(np.arange(len(views)), [len(view.owners) for view in views])
     log_ratios = np.zeros(len(views))
     with np.errstate(invalid="ignore"):
-        np.add.at(log_ratios, run_of_answer, ratio(noise, places, answers, first, second))
+        scores = ratio(noise, places, answers, first / times, second / times)
+        np.add.at(log_ratios, run_of_answer, scores)
     return log_ratios
 
 
@@ -293,4 +296,4 @@ def sums_hold(scenario: Scenario, fewest_summed: Sequence[int]) -> list[Fact]:
         return []
     seen, least = min(fewest_summed), Opened.of(scenario).least
     sentence = f"sums opened: of {seen} answers or more, {least} claimed"
-    return [Fact(sentence, exceeded=seen < least)]
+    return [Fact(sentence, refutes=seen < least)]

@@ -13,6 +13,7 @@ from asyncdp_sim.cli.terminal import (
     load_scenario,
     note,
     note_all,
+    refuse_without_effect,
     show,
 )
 from asyncdp_sim.core.errors import InputError, blaming
@@ -42,7 +43,7 @@ def check_command(
     for file in files:
         try:
             with blaming(file):
-                scenario, text = load_scenario(file, settings, allow_code)
+                scenario, notes = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
                 described = describe(scenario)
@@ -51,19 +52,19 @@ def check_command(
                 lines = [*described, *step_lines(scenario.base())]
                 require_columns(scenario)
                 lines += table_lines(scenario, details=details) if scenario.reads_a_file else []
-                lines += [line for line in _of_cells(scenario) if line not in lines]
+                lines += [line for line in _cell_lines(scenario) if line not in lines]
         except InputError as error:
             faulty += error.lines()
         else:
             show([f"{file}: valid", *(f"  {line}" for line in lines)])
-            note_all([*text, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
+            note_all([*notes, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
     if len(faulty) > 0:
         show(faulty, err=True)
         raise typer.Exit(2)
 
 
-def _of_cells(scenario: "Scenario") -> list[str]:
-    """Return what is found in the cells of a sweep, if it has any: each kind of finding once.
+def _cell_lines(scenario: "Scenario") -> list[str]:
+    """Return lines on the cells of a sweep, if it has any: each kind of finding once.
 
     Raises
     ------
@@ -81,19 +82,21 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     cells = grid(scenario)
-    matches: list[list[Notice]] = [[] for _ in cells]
+    notices_by_cell: list[list[Notice]] = [[] for _ in cells]
     for alike in networks(cells):
+        # Where the cell with the largest curves has room, the others of its network have.
         largest = max(alike, key=attrgetter("size"))
         require_room(largest.scenario)
-        matches[largest.number] += map(Noted.from_sentence, size_notes(largest.scenario))
+        notices_by_cell[largest.number] += map(Noted.from_sentence, size_notes(largest.scenario))
         of_network = network_findings(alike[0].scenario)
         for cell in alike:
-            matches[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
+            notices_by_cell[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
     steps = swept_step([cell.scenario for cell in cells])
-    return [*steps, *(item.describe() for item in gathered(matches))]
+    return [*steps, *(item.describe() for item in gathered(notices_by_cell))]
 
 
 def replay_command(
+    context: typer.Context,
     directories: list[Path],
     workers: int = 1,
     moved: Sequence[str] = (),
@@ -106,6 +109,10 @@ def replay_command(
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
+        reason = "as --diff compares results without computing them again"
+        refuse_without_effect(
+            context, ("workers", "moved", "allow_code"), f"leave it out, {reason}"
+        )
         from asyncdp_sim.comparisons.differences import first_difference
 
         lines, notes = first_difference(*directories)
@@ -131,10 +138,11 @@ def replay_command(
             on_note=notes.append,
             progress=progress,
         )
+    # Notes that begin so say how nearly numbers agree: they are part of the verdict.
     rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
-    for text in notes:
-        if text not in rounded:
-            note(text)
+    for item in notes:
+        if item not in rounded:
+            note(item)
     agreed = "; ".join(rounded) or "manifest, scenario and every table agree"
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced ({agreed}{which})")
@@ -162,9 +170,12 @@ def audit_command(
     from asyncdp_sim.audits import audit, expected_seconds, first_audit
     from asyncdp_sim.core.words import duration
 
-    _refuse_the_other_kind(context, thorough)
-    scenario, text = load_scenario(file, settings, allow_code)
-    text += base_notes(file, scenario)
+    if thorough:
+        refuse_without_effect(context, ("canaries",), "leave it out, or leave out --thorough")
+    else:
+        refuse_without_effect(context, ("runs", "workers"), "add --thorough")
+    scenario, notes = load_scenario(file, settings, allow_code)
+    notes += base_notes(file, scenario)
     with blaming(file), drawn() as progress:
         if thorough:
             seconds = expected_seconds(scenario, runs)
@@ -186,15 +197,6 @@ def audit_command(
                 progress=progress,
             )
     show(result.lines(details=details))
-    note_all(text)
+    note_all(notes)
     if result.exceeded:
         raise typer.Exit(3)
-
-
-def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
-    """Refuse options that have no effect on the audit that is asked for."""
-    for name in ("canaries",) if thorough else ("runs", "workers"):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            way = "allowed is without" if thorough else "add"
-            raise typer.BadParameter(f"given --{name}; {way} --thorough")

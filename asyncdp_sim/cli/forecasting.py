@@ -78,8 +78,8 @@ def forecast_command(
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
     settings = [*settings, *who(only, without)]
-    scenario, text = load_scenario(file, settings, allow_code)
-    text += base_notes(file, scenario)
+    scenario, notes = load_scenario(file, settings, allow_code)
+    notes += base_notes(file, scenario)
     if save is not None:
         require_new(save)
     if advising:
@@ -92,7 +92,7 @@ def forecast_command(
         if save is not None:
             [ends_with] = advice.values()
             if ends_with.scenario is None:
-                text.append(f"no owner is invited: {save} is not written")
+                notes.append(f"no owner is invited: {save} is not written")
                 save = None
             else:
                 save_new(ends_with.scenario, save)
@@ -105,7 +105,7 @@ def forecast_command(
         elif save is not None:
             show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
             put_schema_beside(save)
-        note_all(text)
+        note_all(notes)
         return
     base, asked = scenario.base(), Asked(judging.material, judging.own_best, workers)
     with one_thread(), blaming(file), drawn() as progress:
@@ -126,15 +126,15 @@ def forecast_command(
             compared = alternatives(value, progressing, whose, result.gains)
     own = None if whose is None else base.read_data.own_rows(Streams(base.run.seed))
     unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
-    text += unlike if private or whose is not None else []
+    notes += unlike if private or whose is not None else []
     if as_json:
         typer.echo(words.as_json(result, [] if compared is None else as_content(compared)))
-        note_all(text)
+        note_all(notes)
         return
     show(words.lines(result) if details else words.first_screen(result))
     if compared is not None and result.gains is not None:
         show(["", *lines(result.gains, compared)])
-    note_all(text)
+    note_all(notes)
     again = ["forecast", file, *as_options(settings), "--details"]
     again += [] if whose is None else ["--as", whose]
     again += ["--private"] if private else []

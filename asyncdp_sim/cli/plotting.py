@@ -7,7 +7,7 @@ from typing import Literal
 
 import typer
 
-from asyncdp_sim.cli.terminal import keeping, note, show
+from asyncdp_sim.cli.terminal import keeping, note, note_all, show
 
 FileFormat = Literal["png", "pdf", "svg"]
 
@@ -16,7 +16,7 @@ def plot_command(
     places: list[Path],
     file_format: FileFormat = "png",
     width: float | None = None,
-    sheet: Path | None = None,
+    style_sheet: Path | None = None,
 ) -> None:
     """Draw the figures of results into DIR/figures.
 
@@ -24,11 +24,11 @@ def plot_command(
     """
     for place in places:
         with keeping(partial(_kept, place)):
-            draw(place, file_format, width, sheet)
+            draw(place, file_format, width, style_sheet)
 
 
 def _kept(place: Path) -> str:
-    return f"only figures are missing: {place} is unchanged, with the figures drawn so far"
+    return f"{place} keeps its results and the figures drawn so far; the others are missing"
 
 
 def print_fit(place: Path) -> None:
@@ -42,14 +42,27 @@ def draw(
     place: Path,
     file_format: FileFormat = "png",
     width: float | None = None,
-    sheet: Path | None = None,
+    style_sheet: Path | None = None,
     *,
     fit_printed: bool = False,
 ) -> None:
-    """Draw a result, a sweep or a forecast; print its fit, if not yet printed, and paths."""
+    """Draw a result, a sweep or a forecast, and print the paths of its figures.
+
+    Parameters
+    ----------
+    place : Path
+        A directory, or a forecast's JSON file.
+    file_format : str
+    width : float, optional
+        Inches.
+    style_sheet : Path, optional
+        A matplotlib style sheet.
+    fit_printed : bool
+        Whether the lines of :func:`print_fit` are on the screen already.
+    """
     from asyncdp_sim.figures.draw import draw_named
 
-    drawing = draw_named(place, file_format, width, sheet)
+    drawing = draw_named(place, file_format, width, style_sheet)
     if not fit_printed:
         show([f"fit: {text}" for text in drawing.decisions])
     typer.echo("\n".join(map(str, drawing.pictures)))
@@ -90,7 +103,9 @@ def compare_command(
         from asyncdp_sim.figures.convergence import draw_comparison
 
         drawn = draw_comparison(result.results, out)
+    pictures = [f"drawn: {path}" for path in drawn]
     if as_json:
         typer.echo(json.dumps(result.content(), ensure_ascii=False, indent=1))
-        return
-    show([*result.lines(), *(f"drawn: {path}" for path in drawn)])
+        note_all(pictures)
+    else:
+        show([*result.lines(), *pictures])

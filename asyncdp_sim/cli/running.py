@@ -51,8 +51,8 @@ def run_command(
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
     settings = [*settings, *extra, *who(only, without)]
-    scenario, text = load_scenario(file, settings, allow_code)
-    text += base_notes(file, scenario)
+    scenario, notes = load_scenario(file, settings, allow_code)
+    notes += base_notes(file, scenario)
     swept = len(scenario.sweep) > 0
     scenario = scenario.base()
     with blaming(file):
@@ -66,7 +66,7 @@ def run_command(
                     scenario, workers=workers, events=events, progress=progress, gains=judging
                 )
                 write(outcome, directory)
-        show_result(directory, text, done=done, details=details)
+        show_result(directory, notes, done=done, details=details)
         if plotting:
             draw(directory)
     further = [] if plotting else [("to draw it", ["plot", directory])]
@@ -111,7 +111,7 @@ def sweep_command(
         require_sweep(file)
         file, out = file / "scenario.toml", file
     settings = [*settings, *who(only, without)]
-    scenario, text = load_scenario(file, settings, allow_code)
+    scenario, notes = load_scenario(file, settings, allow_code)
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
@@ -147,7 +147,7 @@ def sweep_command(
         if result.done > 0:
             if plotting:
                 print_fit(place)
-            show_result(place, text, done=not ran, details=details)
+            show_result(place, notes, done=not ran, details=details)
             if plotting:
                 draw(place, fit_printed=True)
     if result.done > 0:

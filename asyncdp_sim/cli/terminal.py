@@ -119,6 +119,23 @@ def who(only: Sequence[str], without: Sequence[str]) -> list[str]:
     ]
 
 
+def refuse_without_effect(context: typer.Context, names: Sequence[str], remedy: str) -> None:
+    """Refuse options that were typed and have no effect beside the others.
+
+    Parameters
+    ----------
+    context : typer.Context
+    names : sequence of str
+        The options' parameters.
+    remedy : str
+        What to do.
+    """
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"given {option.opts[0]}; {remedy}")
+
+
 def as_judging(material: float | None, own_best: str) -> "Judging":
     """Return how gains are judged, as ``--material`` and ``--own-best`` say."""
     from asyncdp_sim.decision import MATERIAL, Judging

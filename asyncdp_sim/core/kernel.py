@@ -1,7 +1,8 @@
 """The simulation kernel: SimPy on an integer clock, with named priorities.
 
-Events happen in the order ``(tick, priority, insertion)``. Intervals are half-open: what ends at
-a tick has ended before anything starts at that tick.
+Events happen in the order ``(tick, priority, insertion)``; with ``ties``, those of one tick and
+priority happen in random order. Intervals are half-open: what ends at a tick has ended before
+anything starts at that tick.
 
 A :class:`Processor` shares its speed among several jobs.
 """
@@ -27,10 +28,15 @@ _T = TypeVar("_T")
 Wait = Event | tuple[int, int]
 """What a process waits for: an event, or a tick (not before now) and a priority.
 
-The latter happens as a :class:`Moment` would of which nobody else knows, at half the cost.
+(tick, priority) does what yielding ``Moment(kernel, tick, priority)`` does, at half the cost; use a
+:class:`Moment` only where others must wait for it too.
 """
 Waiting = Generator[Wait, None, _T]
-"""A part of a process, which yields what it waits for and returns what came of it."""
+"""A part of a process, which yields what it waits for and returns what came of it.
+
+Unlike in SimPy, yield returns None, not the event's value; the event must not have happened yet,
+and a failure is not thrown into the activity.
+"""
 Activity = Waiting[None]
 """What a process runs."""
 Send = Callable[[None], Wait]
@@ -75,7 +81,7 @@ GRADIENT_READY = Priority.GRADIENT_READY
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
 REQUEST_ARRIVES = Priority.REQUEST_ARRIVES
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
-AT_TICK = Priority.CLOCK_TICK
+AT_TICK = Priority.CLOCK_TICK  # CLOCK_TICK is the kind of the event that the trace notes then
 
 
 class Moment(Event):
@@ -112,7 +118,7 @@ class Kernel(simpy.Environment):
     Parameters
     ----------
     ties : numpy.random.Generator, optional
-        Draws the order of events of one class at one tick. Without it, the event that was
+        Draws the order of events of one priority at one tick. Without it, the event that was
         scheduled first happens first (the declared order).
 
     Attributes
@@ -199,6 +205,8 @@ class Kernel(simpy.Environment):
     @override
     def step(self) -> None:
         """Process the next event, or continue the activity whose turn is next."""
+        # A bound ``send`` (of an activity that yielded a tuple) stands in the queue itself; all
+        # else in it are events.
         queue: list[Any] = self._queue
         if len(queue) > 0 and type(queue[0][3]) is BuiltinMethodType:
             self.tick, _, _, send = heappop(queue)
@@ -273,7 +281,11 @@ class Processor:
         yield done
 
     def _wait(self) -> Activity:
-        """Wait until the next job ends, and so on, unless another has come or gone before."""
+        """Wait until the next job ends, and so on.
+
+        Every arrival starts a wait of its own, from the new end. A former wait that comes too early
+        or too late finds no job that ends at its tick, and is over.
+        """
         while len(self._ends) > 0:
             yield self._next_end(), self._priority
             if not self._advance():

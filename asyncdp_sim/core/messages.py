@@ -14,7 +14,10 @@ from asyncdp_sim.core.words import agreed, ranges
 
 @dataclass(frozen=True)
 class CellRange:
-    """The least and the largest of a number over several cells; one where both read alike."""
+    """The least and the largest of a number over several cells; one where both read alike.
+
+    Of 3 and 5 updates a sentence says "3 to 5", of 3 and 3 it says "3".
+    """
 
     low: float
     high: float
@@ -26,22 +29,25 @@ class CellRange:
 
 @dataclass(frozen=True)
 class Ends(CellRange):
-    """The least and the largest within one result: both are written, even where they are alike."""
+    """The least and the largest within one result: both are written, even where they are alike.
+
+    Of replicates that ended after 3 and 3 updates a sentence says "3 to 3".
+    """
 
     def __format__(self, spec: str) -> str:
         return f"{self.low:{spec}} to {self.high:{spec}}"
 
 
-Number = int | float | CellRange
-"""A number of a warning; a span where the warning is of several cells."""
+NumberOrRange = int | float | CellRange
+"""A number of a warning, or its range: over several cells, or within one result."""
 
 
 @dataclass(frozen=True)
 class Listed:
     """Numbers of owners: the first few of them, and how many more there are."""
 
-    first: tuple[Number, ...]
-    more: Number | None = None
+    first: tuple[NumberOrRange, ...]
+    more: NumberOrRange | None = None
 
     @classmethod
     def from_numbers(cls, numbers: Sequence[int]) -> "Listed":
@@ -64,7 +70,7 @@ def spanned(values: Sequence[Any]) -> Any:
     if isinstance(values[0], Listed):
         first = tuple(map(spanned, zip(*(value.first for value in values), strict=True)))
         return Listed(first, spanned([value.more for value in values]))
-    if not isinstance(values[0], Number):
+    if not _is_number(values[0]):
         return values[0]
     ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
     return CellRange(min(low for low, _ in ends), max(high for _, high in ends))
@@ -74,19 +80,26 @@ def _shape(value: Any) -> Any:
     """Return the part of a field that alike records share: all but its numbers."""
     if isinstance(value, Listed):
         return Listed, len(value.first), value.more is None
-    return Number if isinstance(value, Number) else value
+    return NumberOrRange if _is_number(value) else value
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a field is a number; True and False, which Python counts as such, are not."""
+    return isinstance(value, NumberOrRange) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Notice:
     """One warning: its fields, and the sentence that says them.
 
-    A subclass gives the sentence, ``text``, with its fields in braces, or overrides :meth:`words`.
+    A subclass gives the sentence, ``text``, with its fields in braces, or overrides
+    :meth:`describe`.
     """
 
     text: ClassVar[str]
     counted: ClassVar[bool] = False
-    """Whether cells of different numbers are one warning however few they are."""
+    """Whether it counts replicates: cells with other counts are then said together, however few
+    they are."""
 
     @classmethod
     def kind(cls) -> str:
@@ -116,7 +129,7 @@ class Notice:
         }
 
     @classmethod
-    def revived(cls, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
         return cls(
             **{name: from_manifest(value) for name, value in content.items() if name != "kind"}
@@ -131,8 +144,8 @@ class Noted(Notice):
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def from_sentence(cls, text: str, within: str = "{}") -> "Noted":
-        """Return the record of a sentence that replaces the ``{}`` of a longer one."""
+    def from_sentence(cls, text: "str | FormattedMessage", within: str = "{}") -> "Noted":
+        """Return the record of a sentence; ``within`` is a longer one, whose ``{}`` it replaces."""
         if not isinstance(text, FormattedMessage):
             text = FormattedMessage("{line}", line=text)
         return cls(within.replace("{}", text.sentence), tuple(text.fields.items()))
@@ -157,7 +170,7 @@ class Noted(Notice):
         return {"kind": self.kind(), "sentence": self.sentence, "values": values}
 
     @classmethod
-    def revived(cls, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
         values = ((name, from_manifest(value)) for name, value in content["values"].items())
         return cls(content["sentence"], tuple(values))
@@ -184,20 +197,20 @@ def if_any(sentence: str, **fields: object) -> tuple[str, ...]:
     return (FormattedMessage(sentence, **fields),) if next(iter(fields.values())) != 0 else ()
 
 
-def revived(manifest: Mapping[str, Any]) -> list[Notice]:
+def read_notices(manifest: Mapping[str, Any]) -> list[Notice]:
     """Return the warnings of a result's manifest; those of one without fields as they are."""
     lines = [str(line) for line in manifest["warnings"]]
     kept = manifest.get("warning_fields")
     if not isinstance(kept, list) or len(kept) != len(lines):
         return [Noted.from_sentence(line) for line in lines]
     kinds = {notice.kind(): notice for notice in _descendants(Notice)}
-    return [_revived(kinds, *pair) for pair in zip(lines, kept, strict=True)]
+    return [_read_notice(kinds, *pair) for pair in zip(lines, kept, strict=True)]
 
 
-def _revived(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Notice:
+def _read_notice(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Notice:
     """Return the record that says a line, or the line where none does: another version wrote it."""
     try:
-        result = kinds[content["kind"]].revived(content)
+        result = kinds[content["kind"]].from_content(content)
         return result if result.describe() == line else Noted.from_sentence(line)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return Noted.from_sentence(line)
@@ -226,8 +239,8 @@ def from_manifest(value: Any) -> Any:
     return Ends(*value) if isinstance(value, list) else value
 
 
-SEVERAL = 5
-"""Warnings that differ in numbers alone and are still said one by one."""
+MOST_LISTED = 5
+"""Up to so many warnings that differ only in numbers are listed one by one."""
 
 
 @dataclass(frozen=True)
@@ -263,23 +276,23 @@ class Gathered:
 def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
     """Return every warning of the cells once, naming the cells where not all have it.
 
-    Those that differ in their numbers alone are one, if there are more than :data:`SEVERAL` or
-    what they count is replicates. None stands for a cell that has no result.
+    Those that differ in their numbers alone are one, if there are more than
+    :data:`MOST_LISTED` or what they count is replicates. None stands for a cell that has no result.
     """
-    alike: dict[Any, dict[str, tuple[Notice, list[int]]]] = {}
+    alike: dict[Any, dict[str, tuple[Notice, set[int]]]] = {}
     for number, notices in enumerate(warnings):
         for notice in notices or ():
             same = alike.setdefault(notice.alike(), {})
-            same.setdefault(notice.describe(), (notice, []))[1].append(number)
+            same.setdefault(notice.describe(), (notice, set()))[1].add(number)
     result = []
     for same in alike.values():
         first, *rest = (notice for notice, _ in same.values())
-        if len(rest) > 0 and (first.counted or len(same) > SEVERAL):
-            cells = sorted(number for _, numbers in same.values() for number in numbers)
-            result.append(Gathered(first.with_others(rest), tuple(cells), everywhere=False))
+        if len(rest) > 0 and (first.counted or len(same) > MOST_LISTED):
+            cells = {number for _, numbers in same.values() for number in numbers}
+            result.append(Gathered(first.with_others(rest), tuple(sorted(cells)), everywhere=False))
         else:
             result += [
-                Gathered(notice, tuple(cells), len(cells) == len(warnings))
+                Gathered(notice, tuple(sorted(cells)), len(cells) == len(warnings))
                 for notice, cells in same.values()
             ]
     return result

@@ -165,7 +165,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
     """
     if "psi_alone" not in rows[0]:
         named = [table | {EPSILON: table["epsilon"]} for table in rows]
-        return sweep_figure.least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
+        return sweep_figure.least_in_words(named, "psi_final_mean", "mean ψ", "line", EPSILON)
     parts = []
     for table in rows:
         last = table["epsilon"] == table["epsilon"].max()

@@ -1,4 +1,4 @@
-"""Figures that differ between settings of a sweep: against a number, or side by side."""
+"""Quantities that differ between settings of a sweep: against a number, or side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,15 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured, wrapped
-from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
-from asyncdp_sim.figures.style import MOST as DIVERGED
-from asyncdp_sim.figures.sweep_figure import FIGURES, Series, SweepFigure, ends, is_number, least
+from asyncdp_sim.figures.style import BLUE, LOG_MOST, WIDE, is_wide, looks
+from asyncdp_sim.figures.sweep_figure import (
+    QUANTITIES,
+    Series,
+    SweepFigure,
+    ends,
+    is_number,
+    least_in_words,
+)
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import axis
 
@@ -22,8 +28,8 @@ INTERVALS = (
     "error bars: 95 % intervals over replicates (exact for the median of ψ; the whole range of "
     "fewer than six replicates)"
 )
-LEAST = 3
-"""Fewest values of a swept number that figures are drawn against."""
+FEWEST_VALUES = 3
+"""Fewest values of a swept number that quantities are drawn against."""
 MOST_SERIES = 8
 """Most lines in a panel."""
 FEW_SERIES = 5
@@ -48,9 +54,9 @@ class CellsOfLine(Series):
 
 
 def select(sweep: Sweep) -> list[CellsOfLine] | str:
-    """Return the lines against the swept number, or in words why there is none.
+    """Return the lines over one swept number, or in words why none are drawn.
 
-    It is the one with the most values.
+    It is the number with the most values.
     """
     values = sweep.varying
     if len(values) > 2:
@@ -58,10 +64,10 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
     able = [
         path
         for path, swept in values.items()
-        if path != SEED and len(swept) >= LEAST and all(map(is_number, swept))
+        if path != SEED and len(swept) >= FEWEST_VALUES and all(map(is_number, swept))
     ]
     if len(able) == 0:
-        return f"no number is swept over {LEAST} values or more"
+        return f"no number is swept over {FEWEST_VALUES} values or more"
     path = max(able, key=lambda each: len(values[each]))
     rest = [other for other in values if other != path]
     cells, selection = sweep.cells, ""
@@ -85,60 +91,60 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
 
 
 def _declare_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declaration:
-    """Return a panel of each figure worth drawing against the swept number, with 95 % intervals."""
+    """Return a panel of each quantity worth drawing over the swept number, with 95 % intervals."""
     path, shown = drawn[0].path, _columns_worth_drawing(rows)
     x = np.unique([value for series in drawn for value in series.at])
     finite = x[np.isfinite(x)]
     wide = bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
     low, high = finite[0], finite[-1]
-    behind = high * (high / low) ** 0.2 if wide else high + 0.2 * (high - low)
+    # ε = ∞ is drawn beyond the largest finite value
+    place_of_infinity = high * (high / low) ** 0.2 if wide else high + 0.2 * (high - low)
+    places = np.where(np.isfinite(x), x, place_of_infinity).tolist()
     labels = ["∞" if np.isinf(value) else number(value) for value in x]
-    across = Side(
-        axis(path), wide, ticks=np.where(np.isfinite(x), x, behind).tolist(), labels=labels
-    )
+    horizontal = Side(axis(path), wide, ticks=places, labels=labels)
     several = []
     for column in shown:
         lines = list(zip(drawn, rows, looks(len(drawn), markersize=4, linewidth=1.1), strict=True))
         if len(drawn) > 1 and _lines_coincide(column, path, rows):
             lines = [(drawn[0], rows[0], lines[0][2] | SHARED)]
         marks = [
-            measured(np.where(np.isfinite(table[path]), table[path], behind), ends(table, column),
-                     end=series.name if len(lines) == len(drawn) > 1 else "", **look)
+            measured(
+                np.where(np.isfinite(table[path]), table[path], place_of_infinity),
+                ends(table, column),
+                end=series.name if len(lines) == len(drawn) > 1 else "",
+                **look,
+            )
             for series, table, look in lines
-        ]  # fmt: skip
+        ]
         numbers = np.concatenate([ends(table, column) for table in rows], axis=1)
-        several.append(Panel(marks, across, _vertical_axis(column, numbers)))
+        several.append(Panel(marks, horizontal, _vertical_axis(column, numbers)))
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
-    title = least(rows, PSI, MEDIAN, "series", path)
+    title = least_in_words(rows, PSI, MEDIAN, "series", path)
     return Declaration(several, (7.2, height), title)
 
 
 def _vertical_axis(column: str, numbers: Array) -> Side:
-    """Return the axis of a figure: from 0 on, but for wide ones and ψ."""
+    """Return the axis of a quantity: from 0 on, but for wide ones and ψ."""
     wide = is_wide(numbers)
     top = float(numbers[np.isfinite(numbers)].max(initial=0.0))
     from_zero = not wide and column != PSI
     limits = (0.0, 1.08 * top if top > 0 else None) if from_zero else (None, None)
-    return Side(FIGURES[column][0], wide, limits, grid=True)
+    return Side(QUANTITIES[column][0], wide, limits, grid=True)
 
 
 def _columns_worth_drawing(rows: Sequence[Columns]) -> list[str]:
-    """Return the columns of the figures that are drawn, ψ first."""
-    return [column for column in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(column, rows)]
+    """Return the columns of the quantities that are drawn, ψ first."""
+    return [column for column in dict.fromkeys((PSI, *QUANTITIES)) if worth_drawing(column, rows)]
 
 
 def worth_drawing(column: str, rows: Sequence[Columns]) -> bool:
-    """Return whether a figure is known, not 0 in all cells, and changes along some line."""
-    values = [table[column] for table in rows]
-    every = np.concatenate(values)
-    finite = every[np.isfinite(every)]
-    if column == PSI:
-        return len(finite) > 0
-    return bool(finite.any()) and not all(np.ptp(line) == 0 for line in values)
+    """Return whether a quantity changes along some line, or is ψ and known, where it is known."""
+    known = [table[column][np.isfinite(table[column])] for table in rows]
+    return any(len(np.unique(line)) > (0 if column == PSI else 1) for line in known)
 
 
 def _lines_coincide(column: str, path: str, rows: Sequence[Columns]) -> bool:
-    """Return whether all lines of a figure coincide."""
+    """Return whether all lines of a quantity coincide."""
     return all(
         np.array_equal(table[path], rows[0][path])
         and np.array_equal(ends(table, column), ends(rows[0], column), equal_nan=True)
@@ -147,10 +153,10 @@ def _lines_coincide(column: str, path: str, rows: Sequence[Columns]) -> bool:
 
 
 def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> str:
-    """Return the caption, with the figures that are left out and why."""
+    """Return the caption, with the quantities that are left out and why."""
     shown = _columns_worth_drawing(rows)
     names = [
-        FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
+        QUANTITIES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for column in shown
     ]
     text = f"What changes with {drawn[0].path}: {', '.join(names)}; {INTERVALS}"
@@ -162,14 +168,14 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         text += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
+    left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
     if left:
         text += f"; not drawn, because 0, unknown or constant along every line: {', '.join(left)}"
     return text + "."
 
 
-MEASURED = {column: estimate for column, (_, estimate) in FIGURES.items()}
-"""From a result, the estimate of each figure."""
+MEASURED = {column: estimate for column, (_, estimate) in QUANTITIES.items()}
+"""From a result, the estimate of each quantity."""
 AGAINST = SweepFigure(
     "against", select, lambda line: line.rows("series", line.path, **MEASURED), _declare_against,
     _caption_against,
@@ -178,12 +184,12 @@ AGAINST = SweepFigure(
 
 SIDE_BY_SIDE = 3
 """Panels in a row."""
-MOST = 24
+MOST_SETTINGS = 24
 """Most settings that are compared, each a row of a panel."""
 NAME = 34
 """Most letters of a setting's name in one line."""
 CLOSE = 0.05
-"""Figures whose values are all within this share of the largest are not drawn."""
+"""Quantities whose values are all within this share of the largest are not drawn."""
 
 
 def _select_settings(sweep: Sweep) -> list[Series] | str:
@@ -191,15 +197,15 @@ def _select_settings(sweep: Sweep) -> list[Series] | str:
     paths = list(sweep.varying)
     if SEED in paths:
         return "seeds are swept"
-    if not 2 <= len(sweep.cells) <= MOST:
-        return f"{len(sweep.cells)} settings, and 2 to {MOST} can be shown"
+    if not 2 <= len(sweep.cells) <= MOST_SETTINGS:
+        return f"{len(sweep.cells)} settings, and 2 to {MOST_SETTINGS} can be shown"
     names = [cell.label(paths) for cell in sweep.cells]
     return [Series(name, (0,), (cell,)) for name, cell in zip(names, sweep.cells, strict=True)]
 
 
 def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
-    """Return a panel of each figure that differs between settings, with 95 % intervals."""
-    shown = _differing_columns(rows) or [PSI]
+    """Return a panel of each quantity that differs between settings, with 95 % intervals."""
+    shown = _columns_to_compare(rows)
     across = min(SIDE_BY_SIDE, len(shown))
     lines = [wrapped(series.name, NAME, 3) for series in drawn]
     tallest = max(line.count("\n") + 1 for line in lines)
@@ -213,14 +219,14 @@ def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Decla
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _horizontal_axis(column, values), side))
     size = (7.2, height * -(-len(shown) // across) + 0.5)
-    return Declaration(several, size, least(rows, PSI, MEDIAN, "setting"), across)
+    return Declaration(several, size, least_in_words(rows, PSI, MEDIAN, "setting"), across)
 
 
 def _horizontal_axis(column: str, values: Array) -> Side:
-    """Return the axis of a figure, values (3, settings) with ends; diverged ones set no limit."""
-    shown = np.where(values[0] <= DIVERGED, values, np.nan)
+    """Return the axis of a quantity, values (3, settings) with ends; diverged ones set no limit."""
+    shown = np.where(values[0] <= LOG_MOST, values, np.nan)
     finite, middle = shown[np.isfinite(shown)], shown[0][np.isfinite(shown[0])]
-    name = FIGURES[column][0]
+    name = QUANTITIES[column][0]
     if len(middle) == 0:
         return Side(name, ticks=())
     if is_wide(middle):
@@ -229,22 +235,27 @@ def _horizontal_axis(column: str, values: Array) -> Side:
     return Side(name, limits=limits, grid=True)
 
 
-def _differing_columns(rows: Sequence[Columns]) -> list[str]:
-    """Return the figures that differ between settings, in more than one of which they are known."""
-    kept = []
-    for column in dict.fromkeys((PSI, *FIGURES)):
-        values = np.array([table[column][0] for table in rows])
-        finite = values[np.isfinite(values)]
-        if len(finite) >= 2 and np.ptp(finite) > CLOSE * np.abs(finite).max():
-            kept.append(column)
-    return kept
+def _columns_to_compare(rows: Sequence[Columns]) -> list[str]:
+    """Return the quantities that differ between settings; ψ where none does."""
+    columns = dict.fromkeys((PSI, *QUANTITIES))
+    return [column for column in columns if _differs(column, rows)] or [PSI]
+
+
+def _differs(column: str, rows: Sequence[Columns]) -> bool:
+    """Return whether a quantity is known in more than one setting, and differs between them."""
+    values = np.array([table[column][0] for table in rows])
+    finite = values[np.isfinite(values)]
+    return len(finite) >= 2 and bool(np.ptp(finite) > CLOSE * np.abs(finite).max())
 
 
 def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
-    """Return the caption, with the figures that are left out and why."""
-    text = f"Figures that differ between {len(drawn)} settings; {INTERVALS}"
-    shown = _differing_columns(rows)
-    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
+    """Return the caption, with the quantities that are left out and why."""
+    shown = _columns_to_compare(rows)
+    text = f"Quantities that differ between {len(drawn)} settings"
+    if not _differs(shown[0], rows):
+        text = f"No quantity differs by 5 % between {len(drawn)} settings: {MEDIAN} is drawn"
+    text += f"; {INTERVALS}"
+    left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
     if left:
         text += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
     return text + "."

@@ -345,7 +345,7 @@ def _rows(axes: Axes, mark: Layer) -> None:
     """Draw estimates and their intervals in rows; what has diverged is an arrow at the right."""
     values = np.array([mark.x, mark.low, mark.high])
     places, look = np.asarray(mark.y), dict(mark.look)
-    diverged = values[0] > style.MOST
+    diverged = values[0] > style.LOG_MOST
     value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
     drawn = {"fmt": look.pop("marker"), "elinewidth": 1.1, "capsize": 2, **look}
     points, *_ = axes.errorbar(value, places, xerr=strokes(value, low, high), **drawn)

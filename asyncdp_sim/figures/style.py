@@ -292,7 +292,7 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-LEAST, MOST = 1e-100, 1e30
+LOG_LEAST, LOG_MOST = 1e-100, 1e30
 """Ends of what a logarithmic axis shows: beyond, a run has diverged, and hides all that has not.
 
 The ticks of matplotlib overflow where an axis comes near the largest of floating-point numbers.
@@ -319,8 +319,8 @@ def leaves_frame(figure: Figure) -> bool:
     """Return whether a figure has numbers beyond the end of its logarithmic axes."""
     return any(
         any(line.get_gid() == AT_END for line in axes.lines)
-        or (axes.get_xscale() == "log" and axes.dataLim.x1 > MOST)
-        or (axes.get_yscale() == "log" and axes.dataLim.y1 > MOST)
+        or (axes.get_xscale() == "log" and axes.dataLim.x1 > LOG_MOST)
+        or (axes.get_yscale() == "log" and axes.dataLim.y1 > LOG_MOST)
         for axes in figure.axes
     )
 
@@ -332,7 +332,7 @@ def is_wide(values: npt.NDArray[Any]) -> bool:
 
 
 class _Framed(LogScale):
-    """A logarithmic scale whose axis has its ends between ``LEAST`` and ``MOST``."""
+    """A logarithmic scale whose axis has its ends between ``LOG_LEAST`` and ``LOG_MOST``."""
 
     def __init__(self) -> None:
         super().__init__(None)  # the axis, which newer versions need not be told
@@ -340,7 +340,7 @@ class _Framed(LogScale):
 
     def limit_range_for_scale(self, vmin: float, vmax: float, minpos: float) -> tuple[float, float]:
         low, high = super().limit_range_for_scale(vmin, vmax, minpos)
-        return max(low, LEAST), min(high, MOST)
+        return max(low, LOG_LEAST), min(high, LOG_MOST)
 
     def set_default_locators_and_formatters(self, axis: Axis) -> None:
         super().set_default_locators_and_formatters(axis)
@@ -367,7 +367,7 @@ class _Power(InvertedLogTransform):
     """Powers of ten that are finite and positive: margins reach beyond what is drawn."""
 
     def transform_non_affine(self, values: npt.ArrayLike) -> Array:
-        bounded = np.clip(np.asarray(values, dtype=float), np.log10(LEAST), np.log10(MOST))
+        bounded = np.clip(np.asarray(values, dtype=float), np.log10(LOG_LEAST), np.log10(LOG_MOST))
         powers: Any = super().transform_non_affine(bounded)
         return np.asarray(powers)
 

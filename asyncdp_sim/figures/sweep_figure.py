@@ -28,7 +28,7 @@ class OutcomeEstimate(NamedTuple):
 
 
 def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return the 95 % interval that a summary gives for one of its figures; NaN without one."""
+    """Return the 95 % interval that a summary gives for one of its quantities; NaN without one."""
     pair = (summary.get("intervals") or {}).get(name)
     if isinstance(pair, list) and len(pair) == 2:
         low, high = (as_float(value) for value in pair)
@@ -91,13 +91,13 @@ def answers_paid(result: Result) -> OutcomeEstimate:
 
 
 def of_summary(name: str) -> Callable[[Result], OutcomeEstimate]:
-    """Return what reads a figure of the summary."""
+    """Return what reads a quantity of the summary."""
     return lambda result: OutcomeEstimate(
         known(result.summary.get(name)), *interval(result.summary, name)
     )
 
 
-FIGURES: dict[str, tuple[str, Callable[[Result], OutcomeEstimate]]] = {
+QUANTITIES: dict[str, tuple[str, Callable[[Result], OutcomeEstimate]]] = {
     "updates_made": ("updates made", updates_made),
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
@@ -114,7 +114,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], OutcomeEstimate]]] = {
     "answers_paid": ("answers paid for\nper one delivered", answers_paid),
     "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
 }
-"""By name: the text of an axis, and how values are read."""
+"""What pictures of sweeps show, by column: the text of an axis, and how values are read."""
 
 
 def mean_of(values: Array) -> OutcomeEstimate:
@@ -257,17 +257,17 @@ def _in_unit(declared: Declaration, unit: str | None) -> Declaration:
     return replace(declared, panels=panels, title=in_unit(declared.title, unit))
 
 
-def least(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
-    """Return in a sentence where a figure is least, its interval, and how many others meet it.
+def least_in_words(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
+    """Return in a sentence where a quantity is least, its interval, and how many others meet it.
 
     Parameters
     ----------
     rows : sequence of Columns
         The table in parts.
     what : str
-        Column of the figure; two more have the ends of its intervals.
+        Column of the quantity; two more have the ends of its intervals.
     called : str
-        The figure in words.
+        The quantity in words.
     *names : str
         Columns that say which setting a row is of: texts, or values of the path of this name.
     """

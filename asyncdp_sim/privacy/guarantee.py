@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.core.messages import Listed, Noted, Number
+from asyncdp_sim.core.messages import Listed, Noted, NumberOrRange
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.spec import Privacy
@@ -24,7 +24,7 @@ CHOSEN = "settings chosen from private records, not accounted"
 """Reason why no ε holds if settings were chosen from private records."""
 
 
-def reason(sentence: str, **values: Number | Listed | str) -> Noted:
+def reason(sentence: str, **values: NumberOrRange | Listed | str) -> Noted:
     """Return a reason why a result is not private, or a condition of its claim."""
     return Noted(sentence, tuple(values.items()))
 

@@ -1,6 +1,6 @@
 """Warnings of a run, one class each; those of privacy are in ``privacy.guarantee``.
 
-For ``counted``, ``alike``, ``with_others`` and ``revived`` see ``core.messages.Notice``;
+For ``counted``, ``alike``, ``with_others`` and ``from_content`` see ``core.messages.Notice``;
 ``runs.outcome.notices`` says which of them a result has.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from asyncdp_sim.core.messages import Ends, Listed, Notice, Number, for_manifest, spanned
+from asyncdp_sim.core.messages import Ends, Listed, Notice, NumberOrRange, for_manifest, spanned
 from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -37,9 +37,9 @@ class DeltaNotUsed(Notice):
 class TargetReached(Notice):
     """Runs ended at ``run.target``, as they should."""
 
-    replicates: Number
-    of: Number
-    updates: Number
+    replicates: NumberOrRange
+    of: NumberOrRange
+    updates: NumberOrRange
     counted: ClassVar[bool] = True
     text: ClassVar[str] = (
         "{replicates} of {of} replicates reached run.target, after {updates} updates"
@@ -50,8 +50,8 @@ class TargetReached(Notice):
 class TargetMissed(Notice):
     """Runs ended otherwise than at ``run.target``."""
 
-    replicates: Number
-    of: Number
+    replicates: NumberOrRange
+    of: NumberOrRange
     counted: ClassVar[bool] = True
     text: ClassVar[str] = "{replicates} of {of} replicates ended without reaching run.target"
 
@@ -71,27 +71,27 @@ class EndedEarly(Notice):
 
     Attributes
     ----------
-    replicates, of : Number
+    replicates, of : NumberOrRange
         How many of how many.
-    horizon : Number
+    horizon : NumberOrRange
         T.
-    updates : Number
+    updates : NumberOrRange
         Those that they have.
     why : str
         Every reason once, the most frequent first.
-    released : Number or None
+    released : NumberOrRange or None
         Answers that these runs released; None where ``fates`` are percentages of them.
     fates : tuple
         What became of answers that were not applied, in words, and how many there are.
     """
 
-    replicates: Number
-    of: Number
-    horizon: Number
-    updates: Number
+    replicates: NumberOrRange
+    of: NumberOrRange
+    horizon: NumberOrRange
+    updates: NumberOrRange
     why: str
-    released: Number | None
-    fates: tuple[tuple[str, Number], ...]
+    released: NumberOrRange | None
+    fates: tuple[tuple[str, NumberOrRange], ...]
     counted: ClassVar[bool] = True
     text: ClassVar[str] = (
         "{replicates} of {of} replicates ended before T = {horizon} updates ({updates}): {why}"
@@ -148,20 +148,20 @@ class EndedEarly(Notice):
         return super().content() | {"fates": {fate: for_manifest(n) for fate, n in self.fates}}
 
     @classmethod
-    def revived(cls, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds; older ones have a field more."""
         # ``from_manifest`` would take the mapping for ``Listed``
         fates = tuple(content["fates"].items())
         kept = {name: value for name, value in content.items() if name != "withheld"}
-        return replace(super().revived({**kept, "fates": None}), fates=fates)
+        return replace(super().from_content({**kept, "fates": None}), fates=fates)
 
 
 @dataclass(frozen=True)
 class ModelDiverged(Notice):
     """The fitness of models is not finite any more."""
 
-    replicates: Number
-    of: Number
+    replicates: NumberOrRange
+    of: NumberOrRange
     counted: ClassVar[bool] = True
     text: ClassVar[str] = "the model diverged in {replicates} of {of} replicates: shorten the step"
 
@@ -172,12 +172,12 @@ class TicksMeet(Notice):
 
     Attributes
     ----------
-    share : Number
+    share : NumberOrRange
         Λδ, of all clocks' ticks those that fall on the tick of time of another: Λ is the sum of
         the clocks' rates, δ the resolution of time.
     """
 
-    share: Number
+    share: NumberOrRange
     text: ClassVar[str] = (
         "{share:.2%} of the clocks' ticks share a time step with another tick: measured figures "
         "are off by up to half of that; a shorter time unit resolves them"

@@ -16,7 +16,7 @@ import numpy as np
 from asyncdp_sim.comparisons.differences import between, in_words, leaves_in_lists
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import from_json, from_toml
-from asyncdp_sim.core.messages import gathered, revived
+from asyncdp_sim.core.messages import gathered, read_notices
 from asyncdp_sim.core.words import duration, ranges, some_of
 from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results.columns import (
@@ -150,7 +150,7 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     content["versions"] = same.setdefault(repr(content["versions"]), content["versions"])
     content["warnings"] = [same.setdefault(sentence, sentence) for sentence in content["warnings"]]
     content["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
-    content["notices"] = [same.setdefault(item, item) for item in revived(manifest)]
+    content["notices"] = [same.setdefault(item, item) for item in read_notices(manifest)]
     return content
 
 

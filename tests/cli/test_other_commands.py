@@ -335,6 +335,12 @@ def test_two_results_side_by_side(command, tmp_path, monkeypatch):
     assert [Path(each).is_file() for each in drawn] == [True] * 3
     table = json.loads(command.done("compare", one, other, "--json").out)
     assert table["comparisons"][0]["figures"][0]["figure"] == "psi_final"
+    said = command.done("compare", one, other, "--json", "--out", tmp_path / "beside-json")
+    assert json.loads(said.out) == table
+    names = [Path(each).name for each in drawn]
+    assert said.err.splitlines() == [
+        f"note: drawn: {tmp_path}/beside-json/{name}" for name in names
+    ]
     command.refused("compare", one, other, "--out", tmp_path / "drawn")
     none = (
         f"{tmp_path}: given no readable manifest.json; allowed is a result of asyncdp run or sweep"

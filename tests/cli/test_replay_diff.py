@@ -39,6 +39,13 @@ def test_equal_ones(command):
         (folder / "psi.png").write_bytes(b"drawn")
 
 
+@pytest.mark.parametrize("given", ["--workers 4", "--set data.path=x", "--allow-code"])
+def test_options_of_a_computation_are_refused(given, command):
+    option, *_ = given.split()
+    said = command.refused("replay", "one", "one", "--diff", *given.split())
+    assert f"given {option}; leave it out, as --diff compares results without computing" in said
+
+
 def test_the_first_event_and_those_before_it(command):
     setting = ["--set", "compute.mean=0.11"]
     command.done("run", "small.toml", "--out", "other", "--events", *setting)

@@ -31,10 +31,6 @@ WITH_A_REASON = {
     ): "views of whoever is no node are refused",
     ("asyncdp_sim/network/protocols/gossip.py", "PoissonClock"): "who says nothing of clocks",
     (
-        "asyncdp_sim/core/messages.py",
-        "Number",
-    ): "of a warning: no column of a table, which has that name too",
-    (
         "analysis/studies/over_distance.py",
         "NodeObserver",
     ): "what is no node is refused, nothing chosen",

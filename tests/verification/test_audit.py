@@ -124,7 +124,7 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monk
     monkeypatch.setattr(Learner, "release", free)
     found = audited(given, runs=runs)
     print(f"{runs} runs: ε ≥ {whole(found):.3f}")
-    assert found.facts[0].exceeded
+    assert found.facts[0].refutes
     assert "answers of owner 1 in a run: up to" in found.facts[0].describe()
     assert whole(found) > least
 

@@ -1,10 +1,15 @@
 """Faults that the default audit refutes: noise used twice, and a wrong count of shares."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 
-from asyncdp_sim.audits import audit, first_audit
-from asyncdp_sim.audits.claims import Opened
-from asyncdp_sim.privacy.mechanisms import Filtered
+from asyncdp_sim.audits import audit, facts, first_audit, whole_run
+from asyncdp_sim.audits.claims import Opened, Owed
+from asyncdp_sim.audits.eavesdropper import View
+from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
@@ -86,3 +91,44 @@ def test_audited_runs_of_sums_lack_as_many_shares_as_are_tolerated(monkeypatch):
     assert not any(runs())
     monkeypatch.setattr(AggregateObserver, "enough", lambda _, n_owners: n_owners)
     assert any(runs())
+
+
+# Noise that grows with a clip bound: two answers of owner 1, the second with twice the first bound.
+
+NOISE = GaussianNoise(np.array([0.5]))
+TIMES = np.array([[1.0], [2.0]])
+FIRST = np.array([[1.0, -2.0], [0.5, 3.0]])
+SECOND = FIRST + np.array([[0.1, 0.2], [-0.3, 0.4]])
+
+
+def under_a_moving_bound(answers: Any) -> View:
+    trace: Any = SimpleNamespace(updates=np.array([(1,), (2,)], dtype=[("k", int)]))
+    places, path = np.zeros(2, dtype=int), np.array([1.0, 2.0, 3.0])
+    return View(places, places, FIRST, answers, 2, trace, FIRST[0], path=path)
+
+
+def test_noise_that_is_used_again_is_seen_under_a_moving_clip_bound():
+    row = np.array([[0.7, -1.1]])
+    view = under_a_moving_bound(SECOND + NOISE.scale * TIMES * row)
+    [score] = facts.coincidence_scores(NOISE, 0, [view], FIRST, SECOND)
+    assert score > 10
+
+
+def test_likelihoods_of_answers_know_how_large_their_noise_is():
+    view = under_a_moving_bound(SECOND)
+    [ratio] = whole_run._of_answers(NOISE, [view], FIRST, SECOND)
+    assert ratio == pytest.approx(np.square((SECOND - FIRST) / (NOISE.scale * TIMES)).sum() / 2)
+
+
+def test_an_undercharge_is_said_of_the_answers_within_the_budget(monkeypatch):
+    scenario, _ = load(SCENE)
+    monkeypatch.setattr(facts, "charged_values_sent", lambda _: np.array([20]))
+    ledger = SimpleNamespace(spent=np.array([[3.0]]))
+    monkeypatch.setattr(facts.Ledger, "from_traces", lambda *_: ledger)
+    claim = Owed(10, 1.0, 10.0, 0.0, gaussian=False)
+    problem = prepare(scenario, build_dataset(scenario))
+    worst = facts.largest_undercharge(problem, [claim], [under_a_moving_bound(FIRST)])
+    assert facts.ledger_fact(scenario, worst).describe() == (
+        "the ledger: owner 1 sent 10 answers within its budget, which cost ε = 10, "
+        "and was charged 3: REFUTED"
+    )

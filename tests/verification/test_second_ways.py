@@ -90,8 +90,8 @@ def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
     assert fact.describe() == (
         "a view: ε = 1 stated; a second computation takes too long here: not refuted"
     )
-    assert recomputed_fact("a view", 1.0, 1.01).exceeded
-    assert not recomputed_fact("a view", 1.0, 0.5).exceeded
+    assert recomputed_fact("a view", 1.0, 1.01).refutes
+    assert not recomputed_fact("a view", 1.0, 0.5).refutes
 
 
 # Attacks on one record that several owners hold, beside what is printed of attackers.

@@ -326,7 +326,7 @@ def test_what_a_notebook_shows_is_escaped():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"canaries": 4, "thorough": True}, "allowed is without thorough=True"),
+        ({"canaries": 4, "thorough": True}, "leave it out, or set thorough=False"),
         ({"canaries": 0, "answers": 100}, "canaries: given 0; allowed is 1 to "),
         ({"canaries": 1.5, "answers": 100}, "canaries: given 1.5; allowed is 1 to "),
         ({"canaries": "2", "answers": 100}, "canaries: given '2'; allowed is 1 to "),

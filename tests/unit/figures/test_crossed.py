@@ -43,6 +43,26 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
     assert "less than 5 % apart: updates made, time to end, fairness" in picture.caption
 
 
+def test_settings_that_differ_in_nothing_show_psi_and_the_caption_says_so(tmp_path):
+    for number in range(2):
+        curve(made(tmp_path / f"cell-{number:04d}", throughput=2.0), [0.1, 0.1])
+    picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["a", "b"]}))
+    [axes] = picture.figure.axes
+    assert axes.get_xlabel() == "$\\psi$ at the end\n(lower is better)"
+    assert picture.caption.startswith("No quantity differs by 5 % between 2 settings: median ψ")
+    assert "psi" not in picture.caption
+
+
+def test_a_constant_quantity_that_is_unknown_in_one_cell_is_not_drawn():
+    def line(*values):
+        return {"fairness": np.array(values), changes.PSI: np.array(values)}
+
+    assert not changes.worth_drawing("fairness", [line(0.5, 0.5, np.nan)])
+    assert not changes.worth_drawing("fairness", [line(0.5, 0.5, np.inf), line(np.nan, 0.7, 0.7)])
+    assert changes.worth_drawing("fairness", [line(0.5, 0.6, np.nan)])
+    assert changes.worth_drawing(changes.PSI, [line(0.5, np.nan, np.nan)])
+
+
 def test_published_points_are_not_on_their_papers_law():
     published = ENDS
     records = entry("lending-convergence").scenario().owners.records

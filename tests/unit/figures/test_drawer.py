@@ -295,7 +295,7 @@ def test_an_axis_is_drawn_whatever_has_diverged(top, side):
         for each in side:
             low, high = getattr(axes, f"get_{each}lim")()
             assert 0 < low <= 0.05
-            assert high == (style.MOST if np.isfinite(top) else high) <= style.MOST
+            assert high == (style.LOG_MOST if np.isfinite(top) else high) <= style.LOG_MOST
         assert style.leaves_frame(figure) is bool(np.isfinite(top))
 
 
@@ -331,7 +331,7 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
     [arrows] = [line for line in axes.lines if line.get_gid() == style.AT_END]
     labels = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
     assert [labels[at].get_text() for at in arrows.get_ydata()] == ["a", "b", "d", "e"]
-    assert f"beyond {style.MOST:.0e}" == "beyond 1e+30"
+    assert f"beyond {style.LOG_MOST:.0e}" == "beyond 1e+30"
     assert "exceed 10³⁰" in pictures.BEYOND
 
 

@@ -276,9 +276,11 @@ def test_the_error_of_owners_is_over_seeds():
 INF = float("inf")
 
 
-def curve_of(directory: Path, psi: Sequence[float], *, reached: int = 1000) -> None:
-    """Write a curve whose replicates end at times 10, 20, …"""
-    curve(directory, psi, k=reached, times=[10.0 * (r + 1) for r in range(len(psi))])
+def curve_of(
+    directory: Path, psi: Sequence[float], *, reached: int = 1000, later: float = 0.0
+) -> None:
+    """Write a curve whose replicates end at times 10, 20, …, or so much later."""
+    curve(directory, psi, k=reached, times=[10.0 * (r + 1) + later for r in range(len(psi))])
 
 
 def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Sweep:
@@ -287,7 +289,7 @@ def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Swe
         known = {"throughput": 1.0 + number, "fairness": 0.5, "refusal_rate": 0.0} | summary
         known["intervals"] = {"throughput": [0.5 + number, 2.0 + number]}
         cell = made(directory / f"cell-{number:04d}", (), scenario(), **known)
-        curve_of(cell, [1.0, 2.0, 3.0], reached=999 if number == 0 else 1000)
+        curve_of(cell, [1.0, 2.0, 3.0], reached=999 if number == 0 else 1000, later=number)
     return finished(directory, columns)
 
 
@@ -297,7 +299,7 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path):
     assert list(table["owners.count"]) == [3, 10, 100]
     assert list(table["throughput"]) == [2, 3, 1]
     assert list(table["throughput_low"]) == [1.5, 2.5, 0.5]
-    np.testing.assert_allclose(table["time_to_end"], [20, 20, np.nan])
+    np.testing.assert_allclose(table["time_to_end"], [21, 22, np.nan])
     names = [axes.get_ylabel() for axes in picture.figure.axes]
     assert names == ["$\\psi$ at the end\n(lower is better)", "time to update $T$\n(units)",
                      "updates per unit"]  # fmt: skip

@@ -17,7 +17,7 @@ from asyncdp_sim.figures.break_even import from_half
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
 from asyncdp_sim.figures.drawer import lettered
 from asyncdp_sim.figures.spacetime import happenings
-from asyncdp_sim.figures.sweep_figure import least
+from asyncdp_sim.figures.sweep_figure import least_in_words
 from asyncdp_sim.figures.throughput import busiest
 from asyncdp_sim.results import Result
 from scenarios.beyond.absence import as_far
@@ -45,12 +45,12 @@ def psi(*values: float) -> dict[str, np.ndarray]:
 def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
     table = psi(0.5, 0.35, inf) | {"series": np.array(["", "", ""])}
     table["privacy.epsilon"] = np.array([1.0, 3.0, 10.0])
-    title = least([table], "psi", "mean ψ", "series", "privacy.epsilon")
+    title = least_in_words([table], "psi", "mean ψ", "series", "privacy.epsilon")
     assert (
         title
         == "Mean ψ is least, 0.35 (0.25 to 0.45), for ε = 3; 1 of 2 other intervals meet its own"
     )
-    assert least([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
+    assert least_in_words([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
 
 
 def test_the_first_to_a_target_is_one_whose_interval_has_an_upper_end():

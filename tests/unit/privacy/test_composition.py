@@ -438,6 +438,6 @@ def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
     divisors = scenario.privacy.divisors(build_dataset(scenario).records)
     sound = owed(scenario)
     less = tuple(replace(claim, whole=claim.whole * (1 - 5e-4)) for claim in sound)
-    for claims, exceeded in ((sound, False), (less, True)):
+    for claims, refuted in ((sound, False), (less, True)):
         [fact] = noise_composes(scenario, neighbours(scenario).first, divisors, claims)
-        assert fact.exceeded is exceeded
+        assert fact.refutes is refuted

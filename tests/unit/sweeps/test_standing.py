@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.core.messages import Ends, FormattedMessage, Listed, Noted, gathered, revived
+from asyncdp_sim.core.messages import (
+    Ends,
+    FormattedMessage,
+    Listed,
+    Noted,
+    gathered,
+    read_notices,
+)
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Aloha
@@ -285,6 +292,19 @@ def test_many_notes_that_differ_in_numbers_are_one():
     assert len(gathered(said[:5])) == 5
 
 
+def test_a_cell_that_warns_twice_is_named_once():
+    assert words([noted("a", "a"), []]) == ["cell 0: a"]
+    assert words([[short(8, 3, 4), short(7, 3, 5)], []]) == [
+        f"cell 0: 7 to 8 of 8 replicates ended before T = 50 updates (3 to 5): {HORIZON}"
+    ]
+
+
+def test_yes_and_no_are_no_numbers():
+    known = {flag: reason("public: {public}", public=flag) for flag in (True, False)}
+    assert known[True].alike() != known[False].alike()
+    assert known[True].with_others([known[True]]) == known[True]
+
+
 def test_owners_and_numbers_in_sentences_become_ranges():
     said = [
         [Noted.from_sentence(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))]
@@ -316,7 +336,7 @@ RECORDS = (
 @pytest.mark.parametrize("record", RECORDS, ids=lambda each: each.describe()[:20])
 def test_a_record_is_read_back_as_it_was(record):
     manifest = {"warnings": [record.describe()], "warning_fields": [record.content()]}
-    assert revived(manifest) == [record]
+    assert read_notices(manifest) == [record]
     assert pickle.loads(pickle.dumps(record)) == record
 
 
@@ -324,7 +344,7 @@ def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
     line = exceeded(9.5).describe()
     others = ([], [exceeded(9.6).content()], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
-        [known] = revived({"warnings": [line], **fields})
+        [known] = read_notices({"warnings": [line], **fields})
         assert known == Noted.from_sentence(line)
         assert known.describe() == line
 
