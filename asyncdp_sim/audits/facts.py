@@ -251,9 +251,8 @@ def own_noise_fact(without: int) -> Fact:
     finite ε holds.
     """
     if without > 0:
-        return Fact(
-            f"{without} answers have the noise of another one, or none, ε = ∞", refutes=True
-        )
+        sentence = f"{without} answers have the noise of another one, or none, ε = ∞"
+        return Fact(sentence, refutes=True)
     return Fact("every answer has noise of its own", refutes=False)
 
 
@@ -272,11 +271,9 @@ def own_noise_fact_of_few_runs(problem: Problem, views: Sequence[View]) -> Fact:
     if without > 0:
         return own_noise_fact(without)
     count = sum(len(view.owners) for view in views)
-    return Fact(
-        f"each of {count:,} answers of {len(views)} runs has noise of its own "
-        "(whole runs on two tables were not compared: --thorough)",
-        refutes=False,
-    )
+    sentence = f"each of {count:,} answers of {len(views)} runs has noise of its own"
+    sentence += " (whole runs on two tables were not compared: --thorough)"
+    return Fact(sentence, refutes=False)
 
 
 def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:

@@ -109,10 +109,8 @@ def replay_command(
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
-        reason = "as --diff compares results without computing them again"
-        refuse_without_effect(
-            context, ("workers", "moved", "allow_code"), f"leave it out, {reason}"
-        )
+        remedy = "leave it out, as --diff compares results without computing them again"
+        refuse_without_effect(context, ("workers", "moved", "allow_code"), remedy)
         from asyncdp_sim.comparisons.differences import first_difference
 
         lines, notes = first_difference(*directories)
