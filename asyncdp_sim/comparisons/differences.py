@@ -148,10 +148,10 @@ def between(file: str, first: Any, second: Any, second_name: str = "again") -> I
     """Yield where two nestings of tables and lists differ; 1, 1.0 and true are three values."""
     in_first, in_second = leaves_in_lists(first), leaves_in_lists(second)
     for place in dict.fromkeys((*in_first, *in_second)):
-        one, other = in_first.get(place, _ABSENT), in_second.get(place, _ABSENT)
-        if type(one) is not type(other) or one != other:
-            sizes = _distance_and_largest([one], [other])
-            yield Difference(file, place, _short(one), _short(other), second_name, *sizes)
+        this, other = in_first.get(place, _ABSENT), in_second.get(place, _ABSENT)
+        if type(this) is not type(other) or this != other:
+            sizes = _distance_and_largest([this], [other])
+            yield Difference(file, place, _short(this), _short(other), second_name, *sizes)
 
 
 def directories(first: Path, second: Path) -> Iterator[Difference]:
@@ -179,18 +179,18 @@ def _files(directory: Path, pattern: str) -> set[str]:
 
 def _in_file(file: str, first: Path, second: Path) -> Iterator[Difference]:
     """Yield where two files of one name differ."""
-    one, other = _content(first), _content(second)
-    if one is _DAMAGED or other is _DAMAGED:
+    this, other = _content(first), _content(second)
+    if this is _DAMAGED or other is _DAMAGED:
         first_state, second_state = (
-            "unreadable" if item is _DAMAGED else "readable" for item in (one, other)
+            "unreadable" if item is _DAMAGED else "readable" for item in (this, other)
         )
         yield Difference(file, "", first_state, second_state)
     elif second.suffix == ".parquet":
-        yield from _in_table(file, one, other)
+        yield from _in_table(file, this, other)
     elif second.suffix == ".toml":
-        yield from between(file, one, other)
+        yield from between(file, this, other)
     else:
-        yield from _in_json(file, one, other)
+        yield from _in_json(file, this, other)
 
 
 def _content(path: Path) -> Any:
@@ -230,8 +230,8 @@ def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
         if not first[name].equals(second[name]):
             yield from _in_column(file, name, first[name].to_pylist(), second[name].to_pylist())
     if first.num_rows != second.num_rows:
-        one, other = first.num_rows, second.num_rows
-        yield Difference(file, "rows", str(one), str(other), row=min(one, other))
+        this, other = first.num_rows, second.num_rows
+        yield Difference(file, "rows", str(this), str(other), row=min(this, other))
 
 
 def _metadata(table: Any) -> dict[str, Any]:
@@ -255,10 +255,10 @@ def _in_column(
     file: str, column: str, first: Sequence[Any], second: Sequence[Any]
 ) -> Iterator[Difference]:
     """Yield the first row in which two columns differ, with the distance over all rows."""
-    for row, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one != other:
+    for row, (this, other) in enumerate(zip(first, second, strict=False)):
+        if this != other:
             place, sizes = f"{column}, row {row}", _distance_and_largest(first, second)
-            yield Difference(file, place, _short(one), _short(other), "again", *sizes, row)
+            yield Difference(file, place, _short(this), _short(other), "again", *sizes, row)
             return
 
 
@@ -269,12 +269,12 @@ def _distance_and_largest(first: Sequence[Any], second: Sequence[Any]) -> tuple[
     number is not finite. NaN differs from NaN; in results an absent number is null instead.
     """
     distance, largest = 0.0, 0.0
-    for one, other in zip(first, second, strict=False):
-        numbers = isinstance(one, float) and isinstance(other, float) and isfinite(one)
+    for this, other in zip(first, second, strict=False):
+        numbers = isinstance(this, float) and isinstance(other, float) and isfinite(this)
         if numbers:
-            largest = max(largest, abs(one))
-        if one != other:
-            distance = max(distance, abs(one - other)) if numbers and isfinite(other) else inf
+            largest = max(largest, abs(this))
+        if this != other:
+            distance = max(distance, abs(this - other)) if numbers and isfinite(other) else inf
     return distance, largest
 
 
@@ -349,8 +349,8 @@ def _first_row(first: Path, second: Path, differ: Sequence[Difference]) -> list[
             file = str(cell / f"{table}.parquet")
             found = [item for item in differ if item.file == file and item.row is not None]
             if len(found) > 0:
-                one, other = (read_table(place / cell, table) for place in (first, second))
-                head, *rows = _row(table, one, other, found)
+                this, other = (read_table(place / cell, table) for place in (first, second))
+                head, *rows = _row(table, this, other, found)
                 return [f"first: {head}{where}", *rows]
     return [f"first: {differ[0]}"]
 

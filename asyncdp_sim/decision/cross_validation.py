@@ -312,8 +312,8 @@ class CrossValidation:
         judged = sum(map(len, parts[0]))
         trained = len(rows) - judged if ordered else 0
         factor = 1 + judged / trained if trained > 0 else 1 / len(parts) + FOLDS / (FOLDS - 1)
-        each = len(parts[0])
-        blocks = [slice(at, at + each) for at in range(0, len(found), each)]
+        n_folds = len(parts[0])
+        blocks = [slice(at, at + n_folds) for at in range(0, len(found), n_folds)]
         scored = [_joined(found[block], places[block]) for block in blocks]
         persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
         rarer_persons = rows.rarer_persons if not ordered else rows.take(parts[0][0]).rarer_persons

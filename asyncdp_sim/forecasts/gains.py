@@ -98,8 +98,8 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
         if known.private:
             known = _with_all_rows(known)
             divided = _divided(known, options)
-            found = by_folds(known, options, "all", divided)
-            return replace(found, remaining=_if_others_left(known, options, found, divided))
+            forecast = by_folds(known, options, "all", divided)
+            return replace(forecast, remaining=_if_others_left(known, options, forecast, divided))
         # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
         # substitutes stand in, and single owners are not reported.
         if scenario.data.draws_again:
@@ -113,8 +113,8 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
             return on_fresh_rows(known, options)
         # No law is known, so that folds of these records judge. Owners are reported singly unless
         # the records are those of a twin.
-        found = by_folds(_with_all_rows(known), options, "public")
-        return found if known.whole else replace(found, owners=())
+        forecast = by_folds(_with_all_rows(known), options, "public")
+        return forecast if known.whole else replace(forecast, owners=())
 
 
 # By folds of all owners' rows.
@@ -160,8 +160,8 @@ def by_folds(
         ]
         replicates = range(1 + division * runs, 1 + (division + 1) * runs)
         _, learned = known.quick_runs.learned(tasks, replicates, **options.of_runs)
-        found = np.stack([each.models for each in learned])
-        models.append(found.reshape(folds, -1, found.shape[-1]))
+        learned_models = np.stack([outcome.models for outcome in learned])
+        models.append(learned_models.reshape(folds, -1, learned_models.shape[-1]))
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
@@ -188,31 +188,31 @@ def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     numbers = scenario.owners.participants
     rows = [_rows_of(scenario, known.dataset, owner)[0] for owner in range(len(numbers))]
-    boosted = sum(boosts(each, options.own_best) for each in rows)
+    boosted = sum(boosts(of_owner, options.own_best) for of_owner in rows)
     repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
     repeats = repeats if boosted <= MANY_BOOSTED else 1
     return {
         number: CrossValidation.divided(
-            each,
+            of_owner,
             scenario.model.sigma,
             streams.generator("decision", "owner", number),
             own_best=options.own_best,
             repeats=repeats,
         )
-        for each, number in zip(rows, numbers, strict=True)
+        for of_owner, number in zip(rows, numbers, strict=True)
     }
 
 
 def _if_others_left(
     known: Population,
     options: Asked,
-    found: GainForecast,
+    forecast: GainForecast,
     divided: Mapping[int, CrossValidation],
 ) -> GainForecast | None:
     """Judge once more, with those owners alone that gain: their own models are fitted already."""
-    gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
+    gaining = [owner.owner for owner in forecast.owners if owner.gain.verdict is Verdict.GAINS]
     numbers = known.participants.numbers
-    if not 1 < len(gaining) < len(numbers) == len(found.owners):
+    if not 1 < len(gaining) < len(numbers) == len(forecast.owners):
         return None
     places = [numbers.index(number) for number in gaining]
     scenario = known.scenario.replace(owners={"only": gaining}).base()
@@ -247,7 +247,7 @@ def _left_out(cv: CrossValidation, there: Ints, division: Sequence[Ints], fold: 
 def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
     """Return a data set without some records of each owner."""
     left = [rest(len(y), places) for y, places in zip(dataset.targets, out, strict=True)]
-    rows = [each[keep] for each, keep in zip(dataset.rows, left, strict=False)]
+    rows = [places[keep] for places, keep in zip(dataset.rows, left, strict=False)]
     return replace(
         dataset,
         features=tuple(x[keep] for x, keep in zip(dataset.features, left, strict=True)),
@@ -268,9 +268,9 @@ def _joint_by_fold(
     """
     # K is the largest number of folds of an owner, so that this owner may have fewer.
     pairs = [
-        (part, _joint_models(known, design, each))
+        (part, _joint_models(known, design, of_fold))
         for division, of_folds in zip(cv.divisions, models, strict=True)
-        for part, each in zip(division, of_folds, strict=False)
+        for part, of_fold in zip(division, of_folds, strict=False)
     ]
 
     def not_trained_on(fold: Ints) -> JointModels:
@@ -370,7 +370,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         sets=len(factors),
     )
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
-    found = _forecast_of_owners(
+    forecast = _forecast_of_owners(
         known,
         options,
         [place],
@@ -380,8 +380,8 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         judged_on=judged_on,
         runs=HALVES * FEW_RUNS,
     )
-    level = found.owners[0].break_even
-    return found.everywhere(together=None, break_even=level, release=False)
+    level = forecast.owners[0].break_even
+    return forecast.everywhere(together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -446,7 +446,7 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         for place in range(len(factors))
     ]
     of_owners = [several for half in halves for several in half]
-    found = gain_forecast(
+    forecast = gain_forecast(
         scenario,
         list(zip(*of_owners, strict=True)),
         means,
@@ -460,9 +460,11 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     few = int(records.sum()) > (len(usable) + 1) // 2
     given = factors.index(1.0)
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
-    found = replace(found, judged=judged).everywhere(at_least=few, alike=likeness, count=count)
+    forecast = replace(forecast, judged=judged).everywhere(
+        at_least=few, alike=likeness, count=count
+    )
     differ = likeness.known == "differ"
-    return found.everywhere(together=None, break_even=None) if differ else found
+    return forecast.everywhere(together=None, break_even=None) if differ else forecast
 
 
 def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
@@ -524,7 +526,7 @@ def _models_by_budget(
 ) -> list[Array]:
     """Return the joint models (J, p) of runs of these numbers, with each factor of the budgets."""
     _, learned = known.quick_runs.learned(_tasks(known, factors), numbers, **how)
-    return [each.models for each in learned]
+    return [outcome.models for outcome in learned]
 
 
 def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:
@@ -594,7 +596,7 @@ def _forecast_of_owners(
             ]
         )
     by_budget = list(zip(*by_owner, strict=True))
-    found = gain_forecast(
+    forecast = gain_forecast(
         known.scenario,
         by_budget,
         [consortium(gains) for gains in by_budget],
@@ -606,10 +608,10 @@ def _forecast_of_owners(
         runs=runs,
     ).everywhere(release=reads == "public" and not known.private)
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
-    tried = [replace(f, owners=of) for f, of in zip(found.tried, listed, strict=False)]
+    tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]
     mine = listed[factors.index(1.0)]
     judged = tuple(owner.gain for owner in mine)
-    return replace(found, owners=mine, judged=(judged,), tried=tuple(tried))
+    return replace(forecast, owners=mine, judged=(judged,), tried=tuple(tried))
 
 
 __all__ = ["Asked", "gains"]

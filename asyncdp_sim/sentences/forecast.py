@@ -132,17 +132,17 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
     content, least = gains_content(gains), "at least " if gains.at_least else ""
     if gains.reads == "owner":
         [owner] = gains.owners
-        [gain], who = content["owners"], name_of(owner)
+        [gain], subject = content["owners"], name_of(owner)
         condition = _guessing(owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
         return DIFFER if differ else "not known: no owner has rows to be judged on"
     else:
-        gain, who = content["consortium"], AVERAGE
+        gain, subject = content["consortium"], AVERAGE
         condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
-    return condition + joining(gain, gains.unit, _at(found, gains.factor), who, least)
+    return condition + joining(gain, gains.unit, _at(found, gains.factor), subject, least)
 
 
 def _guessing(better: bool) -> str:
@@ -171,14 +171,14 @@ def _remaining(gains: GainForecast) -> str:
 
 def _break_even_line(gains: GainForecast) -> str:
     """Return from which ε on the average owner, or the one that asks, gains."""
-    known, budgets, who = gains.break_even, gains.budgets, AVERAGE
+    known, budgets, subject = gains.break_even, gains.budgets, AVERAGE
     if gains.reads == "owner":
-        known, who = gains.owners[0].break_even, name_of(gains.owners[0])
+        known, subject = gains.owners[0].break_even, name_of(gains.owners[0])
     if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
         return ""
     if known is None:
         return f"none up to ε = {number(budgets[-1])}, the largest tried"
-    return f"from ε = {_level(known)} on, {who} gains"
+    return f"from ε = {_level(known)} on, {subject} gains"
 
 
 def _level(level: BreakEven) -> str:

@@ -45,7 +45,7 @@ class Coalition:
     """Some of the owners, and how they learn.
 
     Compared by identity: two coalitions with equal fields are two candidates, so that ``given`` is
-    told apart from a copy of it.
+    distinguished from a copy of it.
 
     Attributes
     ----------
