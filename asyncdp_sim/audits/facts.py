@@ -38,7 +38,7 @@ _SAME_NOISE = 1e-13
 """Distance below which two rows of noise of scale 1 are the same, times 1 + the largest answer in
 units of its noise. Rounding of two ways to one gradient stays below it; of 10⁵ answers (5·10⁹
 pairs) with one coordinate of independent Laplace noise, some pair comes as close by chance with
-probability 3·10⁻⁴, and with more coordinates practically never."""
+probability 3·10⁻⁴ times this factor, and with more coordinates practically never."""
 _LEAST_DISTANCE = 1e-9
 """Distance of noise of scale 1 that counts as none. Noise is found as (answer − gradient)/scale,
 which rounds by up to 10⁻¹⁶ times an answer's size in noise scales: less than this up to 10⁶ scales.
@@ -286,7 +286,7 @@ def same_noise_fact(scenario: Scenario, problem: Problem) -> Fact:
     for run in range(1, RUNS + 1):
         discrepancy = _discrepancy(scenario, problem, run)
         if discrepancy is not None:
-            sentence = f"noise in runs is not that of the attacked answers: {discrepancy}"
+            sentence = f"runs differ from the attacked answers: {discrepancy}"
             return Fact(sentence, refutes=True)
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", refutes=False)
 
@@ -299,13 +299,13 @@ def _discrepancy(scenario: Scenario, problem: Problem, run: int) -> str | None:
     if view.used > 0:
         answer = _misplaced_answer(problem, view)
         if answer is not None:
-            return f"answer {answer} of run {run} has the part of another one"
+            return f"answer {answer} of run {run} has the noise scale of another answer"
         answer = _other_answer(scenario, problem, view, scope)
         if answer is not None:
-            return f"answer {answer} of run {run} is another one"
+            return f"answer {answer} of run {run} is not its gradient plus the next row of noise"
         round_number = _other_bound(problem, view, scope.afresh())
         if round_number is not None:
-            return f"the clip bound after round {round_number} of run {run} is another one"
+            return f"the bound after round {round_number} of run {run} does not follow its votes"
         answer = view.otherwise()
         if answer is not None:
             return f"answer {answer} of run {run} is made of more than its noisy gradients"
@@ -353,9 +353,10 @@ def _other_answer(scenario: Scenario, problem: Problem, view: View, scope: Scope
     draw = reply.noise.drawing(problem.task.steps.answer_size)
     rows = draw(source, view.used) * view.times[used, None]
     expected = reply.noise.add_noise(view.places[used], exact, rows)
-    with np.errstate(invalid="ignore"):
-        error = np.abs(expected - view.answers[used]).max(axis=1)
-        wrong = error > _SAME_NUMBER * np.maximum(1.0, np.abs(expected).max(axis=1))
+    largest = np.abs(np.where(np.isfinite(expected), expected, 0.0)).max(axis=1, keepdims=True)
+    near = _SAME_NUMBER * np.maximum(1.0, largest)
+    # Of models that diverge, infinite and undefined numbers agree with their like alone.
+    wrong = ~np.isclose(view.answers[used], expected, 0.0, near, equal_nan=True).all(axis=1)
     return int(np.argmax(wrong)) + 1 if wrong.any() else None
 
 
@@ -379,8 +380,8 @@ def _other_bound(problem: Problem, view: View, scope: Scope) -> int | None:
     votes, owners = votes_by_round(problem, view), np.bincount(view.trace.updates["k"])[1:]
     noisy = votes + law.noise * scope.generator("count").standard_normal(rounds)
     expected = -law.rate * (noisy / owners + 0.5 - law.quantile)
-    error = np.abs(np.diff(np.log(view.path)) - expected)
-    wrong = error > _SAME_NUMBER * np.maximum(1.0, np.abs(expected))
+    near = _SAME_NUMBER * np.maximum(1.0, np.abs(expected))
+    wrong = ~np.isclose(np.diff(np.log(view.path)), expected, 0.0, near)
     return int(np.argmax(wrong)) + 1 if wrong.any() else None
 
 

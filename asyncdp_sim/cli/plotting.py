@@ -65,7 +65,8 @@ def draw(
     drawing = draw_named(place, file_format, width, style_sheet)
     if not fit_printed:
         show([f"fit: {text}" for text in drawing.decisions])
-    typer.echo("\n".join(map(str, drawing.pictures)))
+    for path in drawing.pictures:
+        typer.echo(path)
     for text in drawing.notes:
         note(f"{place}: not drawn: {text}")
 

@@ -57,19 +57,26 @@ class Listed:
 
     def __format__(self, spec: str) -> str:
         """Return the owners in words; with the format ``their``, the word its or their."""
-        left = len(self.first) == 1
+        single = len(self.first) == 1
         if spec == "their":
-            return "its" if left else "their"
+            return "its" if single else "their"
         listed = ", ".join(f"{number}" for number in self.first)
         more = "" if self.more is None else f" and {self.more} more"
-        return f"owner{'s' * (not left)} {listed}{more}"
+        return f"owner{'s' * (not single)} {listed}{more}"
 
 
 def spanned(values: Sequence[Any]) -> Any:
-    """Return the field of one record for several alike: numbers become the span of all."""
+    """Return the field of one record for several alike: numbers become the span of all.
+
+    Numbers of owners are labels, which become those of all records.
+    """
     if isinstance(values[0], Listed):
-        first = tuple(map(spanned, zip(*(value.first for value in values), strict=True)))
-        return Listed(first, spanned([value.more for value in values]))
+        owners = {number for value in values for number in value.first}
+        return (
+            values[0]
+            if len(owners) == len(values[0].first)
+            else Listed.from_numbers(sorted(owners))
+        )
     if not _is_number(values[0]):
         return values[0]
     ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
@@ -78,8 +85,8 @@ def spanned(values: Sequence[Any]) -> Any:
 
 def _shape(value: Any) -> Any:
     """Return the part of a field that alike records share: all but its numbers."""
-    if isinstance(value, Listed):
-        return Listed, len(value.first), value.more is None
+    if isinstance(value, Listed) and value.more is None:
+        return Listed
     return NumberOrRange if _is_number(value) else value
 
 

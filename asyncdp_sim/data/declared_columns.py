@@ -100,8 +100,9 @@ def chunks(n_rows: int, chunk_rows: int = CHUNK_ROWS) -> Iterator[slice]:
 class Twin:
     """The calibrated law of a row: variables as functions of correlated normals.
 
-    A row's latent values are z = m + W g, g and h iid standard normal; m = B h where rows are
-    grouped, as by hospital, and each is of a group of its own.
+    A row's latent values are z = m + W g, g iid standard normal, and m = 0 where rows are not
+    grouped. Where they are, as by hospital, m = B h, h iid standard normal: drawn once for a group
+    (:meth:`of_one_group`), or anew for every row, as if each were a group of its own.
 
     Attributes
     ----------

@@ -133,8 +133,9 @@ def _vertical_axis(column: str, numbers: Array) -> Side:
 
 
 def _columns_worth_drawing(rows: Sequence[Columns]) -> list[str]:
-    """Return the columns of the quantities that are drawn, ψ first."""
-    return [column for column in dict.fromkeys((PSI, *QUANTITIES)) if worth_drawing(column, rows)]
+    """Return the columns of the quantities that are drawn, ψ first; ψ alone if there are none."""
+    columns = dict.fromkeys((PSI, *QUANTITIES))
+    return [column for column in columns if worth_drawing(column, rows)] or [PSI]
 
 
 def worth_drawing(column: str, rows: Sequence[Columns]) -> bool:
@@ -244,7 +245,9 @@ def _columns_to_compare(rows: Sequence[Columns]) -> list[str]:
 def _differs(column: str, rows: Sequence[Columns]) -> bool:
     """Return whether a quantity is known in more than one setting, and differs between them."""
     values = np.array([table[column][0] for table in rows])
-    finite = values[np.isfinite(values)]
+    known, finite = values[~np.isnan(values)], values[np.isfinite(values)]
+    if 0 < len(finite) < len(known):  # models of some settings alone diverge
+        return True
     return len(finite) >= 2 and bool(np.ptp(finite) > CLOSE * np.abs(finite).max())
 
 

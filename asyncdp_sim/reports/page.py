@@ -359,7 +359,7 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     others = found.get("alternatives", [])
     if len(others) > 0:
         alone = found["reads"] == "owner"
-        better = better_protocol(others, "the owner" if alone else AVERAGE, found["unit"])
+        better = better_protocol(others, "the owner" if alone else AVERAGE, found.get("unit"))
         refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
         note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
         yield PageTable("Other protocols", protocols(found, others), sentence(note))

@@ -425,7 +425,12 @@ FAULTS = {
         settings=(*UNEVEN, "run.updates=2"),
     ),
     "a lost answer's part given back": Planted(
-        parts_given_back, ("has the part of another one",), (100, 10), 0.8, 1.6, settings=UNEVEN
+        parts_given_back,
+        ("has the noise scale of another answer",),
+        (100, 10),
+        0.8,
+        1.6,
+        settings=UNEVEN,
     ),
 }
 

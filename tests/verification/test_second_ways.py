@@ -1,5 +1,6 @@
 """Claims of audits and of colluders, in two ways, and records that several owners hold."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import exp
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits import claims
+from asyncdp_sim.audits import claims, facts
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import recomputed_fact
 from asyncdp_sim.core.arrays import Array
@@ -21,7 +22,9 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.outcome import owner_columns
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace
 from tests.one_in import one_in
@@ -249,3 +252,20 @@ def test_the_number_of_records_is_estimated_from_the_noise_alone():
     expected = 1 / np.sqrt(2 * answers)
     assert abs(relative / expected - 1) < 4 / np.sqrt(2 * repeats)
     assert np.median(estimates) == pytest.approx(20, rel=0.02)
+
+
+def test_an_answer_that_is_no_number_is_not_its_gradient_and_noise(monkeypatch):
+    """And one that is none where none is expected is right, as of models that diverge."""
+    asked = entry("vary-availability").scenario().base()
+    problem = prepare(asked, build_dataset(asked))
+    assert not facts.same_noise_fact(asked, problem).refutes
+    heard = facts.overhear
+
+    def undefined(*given: Any) -> Any:
+        view = heard(*given)
+        answers = view.answers.copy()
+        answers[3, 0] = np.nan
+        return replace(view, answers=answers)
+
+    monkeypatch.setattr(facts, "overhear", undefined)
+    assert facts.same_noise_fact(asked, problem).refutes

@@ -67,6 +67,11 @@ class Coalition:
     updates: int
     answers: int
 
+    @property
+    def settings(self) -> tuple[tuple[int, ...], float, int, int]:
+        """Who they are and how they learn, which several candidates may have in common."""
+        return self.members, self.rho, self.updates, self.answers
+
 
 @dataclass(frozen=True, eq=False)
 class Trialled:
@@ -222,7 +227,7 @@ def invite(
         given=trialled[given],
         others=tuple(trialled[each] for each in finalists if each not in (best, everybody, given)),
         verdict=decide(foreseen).decision,
-        choices=len(coalitions) + len(refined),
+        choices=len({each.settings for each in (*coalitions, *refined)}),
     )
 
 
@@ -323,15 +328,17 @@ def _answers(scenario: Scenario, like: Coalition, members: int, updates: int) ->
 def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
     """Yield coalitions of two owners or more, each with some ρ.
 
-    The members are the k owners with the least w_i − λ n_i, w_i = 1/ε_i², for each price λ of
-    :data:`PRICES`: the variance of a sum of answers is Σ_S w_i up to a factor, and that of their
-    mean is this over n_S². In one-on-one learning ρ is in proportion to k + 1: deviations shrink
-    alike then.
+    Each owner adds noise w_i = 1/ε_i² and n_i records. The variance of a coalition's mean is in
+    proportion to Σ_S w_i / n_S², so that owners are ranked by w_i − λ n_i: λ = 0 prefers little
+    noise, a large λ many records. The first k of each ranking are a candidate, for each price λ of
+    :data:`PRICES`. In one-on-one learning ρ is in proportion to k + 1, so that deviations shrink
+    alike.
     """
     own, size = known.scenario, len(given.members)
     n = known.problem.task.objective.records.astype(float)
     w = 1 / np.square(own.privacy.epsilons(size))
-    unit = float(np.median(w) / np.median(n))
+    # owners without noise have w = 0, and the median may be one of them
+    unit = float(np.median(w[w > 0]) / np.median(n)) if (w > 0).any() else 0.0
     sizes = np.unique(np.rint(np.geomspace(min(2, size), size, SIZES)).astype(np.int64)).tolist()
     orders = [np.lexsort((-n, w - price * unit * n)) for price in PRICES]
     groups = dict.fromkeys(tuple(sorted((o[:k] + 1).tolist())) for k in sizes for o in orders)
@@ -401,4 +408,4 @@ def _gains(foreseen: Forecast) -> bool:
     gains = foreseen.gains
     if foreseen.scenario.owners.count < 2:  # nobody joins anybody
         return False
-    return gains is None or gains.joint < gains.own
+    return gains is not None and gains.joint < gains.own

@@ -53,6 +53,13 @@ def test_settings_that_differ_in_nothing_show_psi_and_the_caption_says_so(tmp_pa
     assert "psi" not in picture.caption
 
 
+def test_a_setting_whose_models_alone_diverge_differs(tmp_path):
+    for number, psi in enumerate((0.1, np.inf)):
+        curve(made(tmp_path / f"cell-{number:04d}", throughput=2.0), [psi, psi])
+    picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["a", "b"]}))
+    assert picture.caption.startswith("Quantities that differ between 2 settings")
+
+
 def test_a_constant_quantity_that_is_unknown_in_one_cell_is_not_drawn():
     def line(*values):
         return {"fairness": np.array(values), changes.PSI: np.array(values)}

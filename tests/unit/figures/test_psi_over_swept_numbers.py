@@ -386,3 +386,11 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
 def test_the_interval_of_models_that_diverge_is_all_numbers():
     found = sweep_figure.mean_of(np.array([1e200, 3e200]))
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)
+
+
+def test_where_every_model_diverges_and_nothing_else_changes_its_psi_is_drawn(tmp_path):
+    for number in range(3):
+        cell = made(tmp_path / f"cell-{number:04d}", (), scenario(), throughput=1.0)
+        curve_of(cell, [np.inf] * 3, reached=999)
+    picture = FIGURE.picture(finished(tmp_path, {"owners.count": [3, 10, 30]}))
+    assert len(picture.figure.axes) == 1

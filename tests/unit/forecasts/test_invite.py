@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
+from asyncdp_sim.forecasts.advice.invite import NOBODY, _Runs, invite
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.tables import table
@@ -107,3 +107,16 @@ def test_coalitions_in_rounds_leave_out_an_owner_with_much_noise():
     raw |= {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", "step": 0.2}}
     found = invite(Scenario.model_validate(raw), replicates=4)
     assert 3 not in found.best.coalition.members
+
+
+def test_candidates_that_are_alike_are_counted_once(monkeypatch):
+    tried = set()
+    ranking = _Runs.ranking
+
+    def noted(runs, coalitions):
+        tried.update(each.settings for each in coalitions)
+        return ranking(runs, coalitions)
+
+    monkeypatch.setattr(_Runs, "ranking", noted)
+    found = invite(Scenario.model_validate(SHY), replicates=2)
+    assert found.choices == len(tried)

@@ -305,14 +305,18 @@ def test_yes_and_no_are_no_numbers():
     assert known[True].with_others([known[True]]) == known[True]
 
 
-def test_owners_and_numbers_in_sentences_become_ranges():
+def test_numbers_in_sentences_become_ranges_and_owners_those_of_all_cells():
     said = [
         [Noted.from_sentence(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))]
         for n in range(3, 9)
     ]
     assert words(said) == ["cells 0 to 5: 3 to 8 rows of V2"]
     assert words([[silent([n])] for n in range(1, 7)]) == [
-        "cells 0 to 5: ε = ∞ for owner 1 to 6: its answers are exact"
+        "cells 0 to 5: ε = ∞ for owners 1, 2, 3, 4, 5 and 1 more: their answers are exact"
+    ]
+    pairs = [[1, 9], [5, 6], [1, 5], [6, 9], [1, 6], [5, 9]]
+    assert words([[silent(pair)] for pair in pairs]) == [
+        "cells 0 to 5: ε = ∞ for owners 1, 5, 6, 9: their answers are exact"
     ]
 
 
