@@ -303,4 +303,6 @@ def test_models_are_attacked_where_no_best_one_is_found(monkeypatch):
     )
     with pytest.raises(DataError, match="is found to"):
         prepare(scenario, build_dataset(scenario))
-    assert not any(each.exceeded for each in audit_models(scenario, 1e-3))
+    check, fact = audit_models(scenario, 1e-3)
+    assert not check.exceeded
+    assert not fact.refutes
