@@ -79,10 +79,10 @@ def forecast(
     spent = accountant.spent(np.rint(runs.answers).astype(np.int64))
     if known.problem.xi is None:
         spent = np.full(len(spent), np.inf)
-    found = None
+    judged_gains = None
     if judged is not None:
         options = replace(judged, workers=workers, progress=progress)
-        found = gains(known, options, whose)
+        judged_gains = gains(known, options, whose)
     reached = np.flatnonzero(runs.curve <= (np.nan if target is None else target))
     between: Literal["linear", "nearest"] = "linear"
     if not np.isfinite(runs.final).all():
@@ -109,7 +109,7 @@ def forecast(
         target_probability=None if target is None else float(np.mean(runs.final <= target)),
         alone=value_alone(known),
         epsilon_spent=np.asarray(spent, dtype=float),
-        gains=found,
+        gains=judged_gains,
         method=f"{len(runs.final)} simulated runs",
         data=known.words,
         release=not known.private and whose is None,
