@@ -351,7 +351,7 @@ FAULTS = {
     "noise × 0.8": Planted(LESS_NOISE, (ONE,), MANY, 0.625, 1.25),
     "rows × 0.8": Planted(scaled(LaplaceNoise, "rows", 0.8), (ONE,), MANY, 0.625, 1.25),
     "noise × 0.8 in runs alone": Planted(
-        LESS_IN_RUNS, ("noise in runs is not",), (100, 10), whole=1.25
+        LESS_IN_RUNS, ("is not its gradient plus the next row of noise",), (100, 10), whole=1.25
     ),
     "accounted with q²": Planted(
         accounted_with_its_square,
@@ -368,7 +368,10 @@ FAULTS = {
         settings=(*SAMPLED, *GAUSSIAN, "privacy.accountant=pld"),
     ),
     "samples drawn more often": Planted(
-        drawn_more_often, ("noise in runs is not",), (100, 10), settings=SAMPLED
+        drawn_more_often,
+        ("is not its gradient plus the next row of noise",),
+        (100, 10),
+        settings=SAMPLED,
     ),
     "losses rounded down": Planted(
         rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
