@@ -174,8 +174,8 @@ def _sampled_ratio(
 
 _EXACT = 1e-9
 """The standard deviation of noise that is none."""
-_CHUNK = 2**21
-"""Numbers drawn at a time."""
+_CHUNK = 2**16
+"""Numbers drawn at a time: half a megabyte, so that they stay in the cache."""
 
 
 def audit_answer(
