@@ -22,7 +22,7 @@ from asyncdp_sim.data.splits import name_of, trained_on
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
-from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -211,7 +211,11 @@ class TableLook:
     def _rewritten(self, file: str, change: str, name: str) -> str:
         """Return the command that writes a file of the table with a change."""
         read = "parquet" if file.endswith(".parquet") else "csv"
-        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        form, extra = self.form, ""
+        if read == "csv":  # a cell NA may be an owner's name
+            extra = f", sep={form.separator!r}, dtype=str, na_filter=False"
+            extra += f", encoding={form.charset!r}" if form.charset != PLAIN.charset else ""
+            extra += f", skiprows={form.skip}" if form.skip > 0 else ""
         return (
             f'python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
             f"{change}; t.to_{read}('{name}.{read}', index=False)\""

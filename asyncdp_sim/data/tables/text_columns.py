@@ -89,7 +89,7 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     Numbers and truths are alike where the numbers are 0 and 1; of these, times and dates, those
     that most cells are.
     """
-    if column.dtype.kind in "iufmM":
+    if column.dtype.kind in "mM":
         return KINDS
     values, words = cells(column, decimal, ("number",))
     met = Counter({"number": int((column.notna() & ~words).sum())})
