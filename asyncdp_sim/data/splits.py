@@ -20,6 +20,7 @@ from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.tables.rows import Swap
+from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +149,7 @@ def codes_of(column: "pd.Series") -> Ints:
     return codes
 
 
-def ranks_of(column: "pd.Series") -> Array:
+def ranks_of(column: "pd.Series", decimal: str) -> Array:
     """Return how late each row is, from 0: equal values rank alike, rows without one first.
 
     Numbers are ordered as numbers; where any value is none, all are ordered as texts, as dates such
@@ -156,9 +157,10 @@ def ranks_of(column: "pd.Series") -> Array:
     """
     import pandas as pd
 
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    as_numbers = numbers.notna().eq(column.notna()).all()
-    values = numbers if as_numbers else column.astype(object).map(str, na_action="ignore")
+    values: Any = column
+    if column.dtype.kind not in "mM":
+        values, words = cells(column, decimal, ("number",))
+        values = column.astype(object).map(str, na_action="ignore") if words.any() else values
     codes, _ = pd.factorize(values, sort=True)
     return np.asarray(codes, dtype=np.float64)
 

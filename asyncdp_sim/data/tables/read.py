@@ -303,7 +303,7 @@ def with_public_rows(
         rule = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), rule)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
-    public = public[names].tail(public_records)
+    public = public[names].iloc[public_last(len(public), public_records, seed)].tail(public_records)
     private = read_table(path, form=form, **options)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:

@@ -18,6 +18,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import key_of
 from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import (
@@ -30,6 +31,7 @@ from asyncdp_sim.data.splits import (
     ranks_of,
 )
 from asyncdp_sim.data.tables import read
+from asyncdp_sim.data.tables.column_type import ISO, forms_of
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     UnlikeOwners,
@@ -38,7 +40,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
     own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
+from asyncdp_sim.data.tables.encodings import Date, Encoding, SeenClasses, names_in, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import (
@@ -250,8 +252,32 @@ class TableData(TableRecipe):
             raw.places,
             collector,
             persons=None if self.person is None else codes_of(frame[self.person]),
-            order=None if self.order is None else ranks_of(frame[self.order]),
+            order=None if self.order is None else self._ranks(raw, frame[self.order]),
         )
+
+    def _ranks(self, raw: RawTable, column: "pd.Series") -> Array:
+        """Return how late each row is.
+
+        Raises
+        ------
+        DataError
+            On ``data.order``, where public cells are dates that do not sort as texts.
+        """
+        import pandas as pd
+
+        name, first = str(self.order), len(column) - self.public_records
+        declared = self.columns.get(name)
+        if isinstance(declared, Date) and declared.format is not None:
+            column = pd.Series(Date(format=declared.format).quantities(column).values[0])
+        elif column.dtype.kind not in "iufmM":
+            texts = texts_of(column.iloc[first:])
+            forms = forms_of(texts)
+            padded = len({*map(len, texts)}) == 1
+            if not all(form == ISO or (padded and form.startswith("%Y")) for form in forms):
+                line = f'data.columns.{key_of(name)} = {{ kind = "date", format = "{forms[0]}" }}'
+                problem = f"{name!r}, dates that do not sort as texts"
+                raise DataError([Fault("data.order", problem, f"allowed with {line}")])
+        return ranks_of(column, raw.form.decimal)
 
     @override
     def encoder(self) -> TableEncoder:
