@@ -18,6 +18,7 @@ from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
+from asyncdp_sim.core.words import key_of
 from asyncdp_sim.data.tables.amounts import Amount, notation_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
 from asyncdp_sim.data.tables.text_columns import (
@@ -589,7 +590,7 @@ class SeenClasses(EncodingKind):
         if len(names) != self.count:
             shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
             problem = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
-            values = f'data.columns.{name} = {{ kind = "classes", values = [...] }}'
+            values = f'data.columns.{key_of(name)} = {{ kind = "classes", values = [...] }}'
             rule = f"allowed are {self.count} classes; {values} names them"
             raise DataError([Fault("data.target", problem, rule)])
         return ClassLabels(values=names).learn(public, name, decimal)
