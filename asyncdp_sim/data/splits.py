@@ -289,9 +289,9 @@ class SplitKind(Variant):
         """
         return np.full(public, -1, dtype=np.int64)
 
-    @abstractmethod
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the owners' names by a column's values over the rows that owners may hold."""
+        return ()
 
     @abstractmethod
     def owned(self, table: TableToSplit) -> OwnerSplit:
@@ -324,10 +324,6 @@ class InTurn(SplitKind):
     @abstractmethod
     def order(self, available: int, streams: Streams | Scope) -> Ints:
         """Return the order in which rows are taken."""
-
-    @override
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
-        return ()
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
@@ -506,10 +502,6 @@ class Dirichlet(NamedByFields):
     rows: Annotated[int, Field(ge=1)] | None = None
 
     shared_rows = trait(lambda self: self.rows)
-
-    @override
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
-        return ()
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:

@@ -163,15 +163,6 @@ class Unlikeness(Apart):
     seen: Ints
 
 
-def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Ints:
-    """Return which public rows are used: all, or in a redraw a random half of them."""
-    rows = np.arange(len(known.targets))
-    if redrawn == 0:
-        return rows
-    generator = streams.generator("data", "stand-in", "half", redrawn)
-    return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
-
-
 def require_targets(known: PublicKnowledge) -> None:
     """Refuse public rows whose targets are all 0, as they are taken: nothing is learned of them.
 
@@ -258,8 +249,11 @@ class PublicRows(Variant):
             On ``data.public_records``, where all public rows have one target.
         """
         require_targets(known)
-        again = () if self.redrawn == 0 else (self.redrawn,)
-        rows = half(known, self.redrawn, streams)
+        again, rows = tuple[int, ...](), np.arange(len(known.targets))
+        if self.redrawn > 0:
+            again = (self.redrawn,)
+            generator = streams.generator("data", "stand-in", "half", *again)
+            rows = np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
         like = known.like[rows]
         unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
         drawn = []

@@ -64,15 +64,17 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
     marked = any(mark in text for text in texts for mark in "-/. ")
     if cells == 0 or not (marked or _compact(texts)):
         return ()
-    shares = {form: _share(texts, form, cells) for form in _tried(texts)}
+    tried = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
+    if any(":" in text for text in texts):
+        tried += [day + time for day in _DATES["days"] for time in _DATES["times"]]
+    shares = {form: _share(texts, form, cells) for form in tried}
     most = max(shares.values(), default=0.0)
     if most < FITTING:
         return ()
     best = [form for form, share in shares.items() if share == most]
     if ISO in best:
         return (ISO,)
-    first = best[0]
-    return (first, *(form for form in best[1:] if _differ(texts, first, form)))
+    return (best[0], *(form for form in best[1:] if _differ(texts, best[0], form)))
 
 
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
@@ -102,13 +104,6 @@ def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
 
 def _compact(texts: Mapping[str, int]) -> bool:
     return any(all(map(form.fullmatch, map(str.strip, texts))) for form in _COMPACT.values())
-
-
-def _tried(texts: Mapping[str, int]) -> list[str]:
-    forms = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
-    if any(":" in text for text in texts):
-        forms += [day + time for day in _DATES["days"] for time in _DATES["times"]]
-    return forms
 
 
 def _share(texts: Mapping[str, int], form: str, cells: int) -> float:

@@ -37,10 +37,9 @@ from asyncdp_sim.data.tables.encoded_columns import (
     UnlikeOwners,
     encoded,
     learned,
-    own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import Date, Encoding, SeenClasses, names_in, texts_of
+from asyncdp_sim.data.tables.encodings import Date, Encoding, SeenClasses, spellings_in, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import (
@@ -285,8 +284,12 @@ class TableData(TableRecipe):
         table = self._encoded(raw, collector)
         collector.end()
         first = self._first_public(len(raw.frame), collector)
-        public, decimal = own_rows(raw.frame.iloc[first:]), raw.form.decimal
-        classes = names_in(public[self.target]) if self._labels == () else self.classes
+        public, decimal = raw.frame.iloc[first:].reset_index(drop=True), raw.form.decimal
+        texts = [name for name in public if public[name].dtype in ("category", "str")]
+        public = public.astype(dict.fromkeys(texts, object))  # it shares no texts with the table
+        classes = self.classes
+        if self._labels == ():
+            classes = tuple(spellings_in(public[self.target]))
         return TableEncoder(
             public[self._feature_columns(raw.frame)],
             self.columns,

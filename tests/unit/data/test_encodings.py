@@ -70,6 +70,8 @@ def test_amounts(text, decimal, value):
 def test_a_decimal_comma_is_one_in_numbers_too():
     assert codes(Number(), ["1,5", "1.5", "1.234,5", "2"], 1, ",")[1] == [[1.5, 1.5, 2, 2]]
     assert codes(Number(), ["1.234", "1,5", "2"], 2, ",")[1] == [[1.75, 1.5, 2]]
+    floats = pd.Series([1.5, None, 2.5])  # as of a Parquet file
+    assert not Money().learn(floats, "x", ",").read(floats).misfits.any()
 
 
 @together
