@@ -49,7 +49,7 @@ def held_out_faults(share: float, records: Sequence[int]) -> list[Fault]:
         rule = "allowed is a share that leaves every owner one row"
         return [Fault("data.held_out", problem, rule)]
     if len(left) > 0 and sum(left) == sum(records):
-        problem = f"{share:g}, which is less than half a row of every owner"
+        problem = f"{share:g}, which is at most half a row of every owner"
         return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]
     return []
 

@@ -298,6 +298,8 @@ def with_public_rows(
         return frame.reset_index(drop=True), FileRows.from_frame(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
+        if shown.guess != b"" and form.charset not in ("utf-8", "utf-16"):  # as is declared
+            shown = found_form(public_path, None, None, form.decimal, form.charset)
         public = read_table(public_path, form=shown, **options)
     if len(public) < public_records:
         rule = f"allowed is at most {len(public)}, the number of rows of data.public_path"

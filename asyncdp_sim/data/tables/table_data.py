@@ -326,22 +326,21 @@ class TableData(TableRecipe):
     def own_rows(self, streams: Streams) -> Dataset | None:
         if self.own_path is None:
             return None
-        columns = read.column_names(self.own_path, form=read.found_form(self.own_path, None))
-        whose = [self.split_column] if self.split_column in columns else []
         update = {
             "path": self.own_path,
             "public_path": self.public_path or self.path,
             "split": InOrder(),
             "owner_column": None,
-            "drop": (*self.drop, *whose),
             "own_path": None,
             "sizes": {},
             "held_out": 0.0,
             "from_stand_in": False,
         }
         data = self.model_copy(update=update)
-        count = len(read.read_table(self.own_path, form=data.form))
-        return data.build(1, (count,), streams)
+        own = read.read_table(self.own_path, form=data.form)
+        whose = [name for name in own.columns if name == self.split_column]
+        data = data.model_copy(update={"drop": (*self.drop, *whose)})
+        return data.build(1, (len(own),), streams)
 
     @override
     def owner_names(self) -> tuple[str, ...]:

@@ -311,7 +311,7 @@ def test_without_held_out_rows_nothing_is_drawn():
     [
         (0.9, (30, 4, 3), "data.held_out: given 0.9, which keeps all 4 rows of owner 2 apart; "
          "allowed is a share that leaves every owner one row"),
-        (0.01, (30, 4), "data.held_out: given 0.01, which is less than half a row of every owner; "
+        (0.01, (30, 4), "data.held_out: given 0.01, which is at most half a row of every owner; "
          "allowed is 0, or a share that keeps rows apart"),
     ],
 )  # fmt: skip
@@ -372,3 +372,18 @@ def test_beside_rows_of_one_owner_public_rows_are_those_that_the_seed_draws(tmp_
     public = data.own_rows(Streams(1)).public_targets
     assert np.array_equal(public, data.build(2, None, Streams(1)).public_targets)
     assert not np.array_equal(public, range(30, 40))
+
+
+def test_a_declared_charset_is_that_of_public_and_own_rows_too(tmp_path):
+    for name in ("public", "own"):
+        table = pd.DataFrame(
+            {"Клиника": ["Юг", "Север"] * 10, "x": range(20), "y": [1, 2, 4, 8] * 5}
+        )
+        table.to_csv(tmp_path / f"{name}.csv", index=False, encoding="cp1251")
+    data = TableData(
+        path=str(tmp_path / "own.csv"), public_path=str(tmp_path / "public.csv"), target="y",
+        own_path=str(tmp_path / "own.csv"), owner_column="Клиника", features=1, public_records=20,
+        charset="cp1251",
+    )  # fmt: skip
+    assert data.build(2, None, Streams(1)).owner_names == ("Север", "Юг")
+    assert data.own_rows(Streams(1)).columns == ("x",)
