@@ -146,7 +146,7 @@ class Unlikeness:
     Attributes
     ----------
     variance, half_width : float
-        τ² between owners and its half-width, as of :func:`apart`, over f(θ*) of the least squares f.
+        τ² and its half-width, as of :func:`apart`, over f(θ*) of the least squares f.
     shares : array (N,)
         λ_i in [0, 1) of each owner.
     seen : array of int

@@ -243,6 +243,11 @@ UNITS = frozenset(map(one_word, chain(_KNOWN["asked"].split(), *_KNOWN["units"].
 """Words that are units, as :func:`one_word` has them."""
 
 
+def is_unit(word: str) -> bool:
+    """Tell whether a word is a unit or a currency."""
+    return one_word(word.replace(" ", "")) in UNITS or word in {*_CODES, *_CURRENCIES}
+
+
 def notation_of(
     texts: Mapping[str, int],
     decimal: str,

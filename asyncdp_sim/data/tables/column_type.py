@@ -20,6 +20,7 @@ from asyncdp_sim.data.tables.amounts import (
     UNITS,
     Notation,
     either_mark,
+    is_unit,
     notation_of,
     one_word,
     parts_of,
@@ -167,7 +168,8 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
 def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
     """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
     matches = [_RANGE.match(value.strip()) for value in values]
-    units = {one_word(word) for value in values for word in _WORD.findall(value)} & UNITS
+    words = {word for value in values for word in _WORD.findall(value)}
+    units = {one_word(word) for word in words if is_unit(word)}
     if len(values) < 3 or len(values) > MOST_RANGES or None in matches or len(units) > 1:
         return None
     keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]

@@ -24,6 +24,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
 from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables.amounts import is_unit
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, TooMuch, words_of
 from asyncdp_sim.data.tables.rows import FileRows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
-_UNIT = re.compile(
-    r"[\[(].*[\])]|[µmkdc]?[gmlLs]|[µmn]?mol/[lL]|[munpµ]?g/[dm]?[lL]|mm ?Hg|bpm|years?|yrs?|"
-    r"days?|d|hours?|h|min|[kM]?Wh?|°[CF]|%|[$€£¥]|USD|EUR|GBP|INR|BRL|count|n",
-)
-"""Units of a column, as they stand in a row of their own."""
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
@@ -346,7 +342,8 @@ def require_one_header(
     numbers = [name for name, (x, none) in read.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
-    units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)
+    words = [name.strip() for name in names]
+    units = len(names) > 0 and all(is_unit(w) or re.fullmatch(r"[\[(].*[\])]", w) for w in words)
     if len(names) == len(numbers) and (units or 1 < len(names) == len(set(names))):
         called = "units" if units else "names"
         shown_names = ", ".join(names[:3])
