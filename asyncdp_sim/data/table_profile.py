@@ -372,6 +372,7 @@ def _with_public_file(
     import pandas as pd
 
     rows, places = with_public_rows(public_path, None, public, form_of_public, **read)
+    places = FileRows(((Path(path).name, range(len(listed))), *places.parts))
     return pd.concat([listed, rows], ignore_index=True), places, form_of_public, public
 
 

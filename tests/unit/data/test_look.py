@@ -159,16 +159,19 @@ def test_numbers_of_a_parquet_file_are_no_times(kind):
     assert (seen.type, seen.suspicious) == ("number", ())
 
 
-def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path):
+@pytest.mark.parametrize("own", ["own.csv", "sizes.csv"])
+def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path, own):
     """By its own text, whatever stands first in the row; no private record is dropped for it."""
     rows = "".join(f"{'AB'[at % 2]},{20 + at},{1.5 * at}\n" for at in range(60))
     (tmp_path / "own.csv").write_text("site,age,dose\n" + rows, encoding="utf-8")
     (tmp_path / "pub.csv").write_text(f"site,age,dose\n{rows}A,Total,\n", encoding="utf-8")
+    (tmp_path / "sizes.csv").write_text("site,rows\nA,20\nB,90\n", encoding="utf-8")
     found = look(
-        str(tmp_path / "own.csv"),
+        str(tmp_path / own),
         target="dose",
         owner="site",
         public_path=str(tmp_path / "pub.csv"),
+        sizes=own == "sizes.csv",
     )
     said = [line for line in found.lines(details=True) if "sums or notes" in line or "drop" in line]
     assert said[0].endswith("row 61 ('Total') of pub.csv")
