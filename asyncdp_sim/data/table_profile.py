@@ -212,6 +212,8 @@ class TableLook:
         """Return the command that writes a file of the table with a change."""
         read = "parquet" if file.endswith(".parquet") else "csv"
         form, extra = self.form, ""
+        if self.public_path is not None and file == Path(self.public_path).name:
+            form = found_form(self.public_path, None)
         if read == "csv":  # a cell NA may be an owner's name
             extra = f", sep={form.separator!r}, dtype=str, na_filter=False"
             extra += f", encoding={form.charset!r}" if form.charset != PLAIN.charset else ""
@@ -323,7 +325,7 @@ def look(
         frame, places, form, public = rows
     encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, encodings, missing)
-    require_one_header(path, frame, public, form, public_seed)
+    require_one_header(path, public_path, frame, public, form, public_seed)
     seen, private_rows = frame if private else frame.tail(public), frame.head(len(frame) - public)
     sums = _sums_in(seen.drop(columns=[*drop]))
     public_of = _owners(frame.tail(public if public_path is None else 0), owner)

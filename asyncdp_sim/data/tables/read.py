@@ -322,7 +322,12 @@ def public_last(rows: int, public: int, seed: int | None) -> Ints:
 
 
 def require_one_header(
-    path: str, frame: "pd.DataFrame", public: int, form: FileForm, seed: int | None = None
+    path: str,
+    public_path: str | None,
+    frame: "pd.DataFrame",
+    public: int,
+    form: FileForm,
+    seed: int | None = None,
 ) -> None:
     """Refuse a CSV with a second header: below the first, or among the public rows.
 
@@ -331,7 +336,7 @@ def require_one_header(
     Raises
     ------
     DataError
-        On ``data.path``.
+        On ``data.path``, or on ``data.public_path`` where public rows are of it.
     """
     if path.endswith(".parquet") or public == 0 or len(frame) <= public:
         return
@@ -352,8 +357,9 @@ def require_one_header(
     same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
     if len(again) > 0 and len(same) > 1:
-        problem = f"{path!r}, whose header stands again among the public rows ({len(again)} times)"
-        raise DataError([Fault("data.path", problem, "allowed is one header: delete these rows")])
+        key, file = ("data.public_path", public_path) if public_path else ("data.path", path)
+        problem = f"{file!r}, whose header stands again among the public rows ({len(again)} times)"
+        raise DataError([Fault(key, problem, "allowed is one header: delete these rows")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":

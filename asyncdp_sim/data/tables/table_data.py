@@ -378,7 +378,9 @@ class TableData(TableRecipe):
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
-        read.require_one_header(self.path, frame, self.public_records, form, self.public_seed)
+        read.require_one_header(
+            self.path, self.public_path, frame, self.public_records, form, self.public_seed
+        )
         self._require_columns(frame, self._split_key)
         return RawTable(frame, places, form)
 
