@@ -122,9 +122,8 @@ def _of_whole_persons(persons: Ints, least: int) -> int:
 
     ``persons`` names the person of each row, rows of a person together.
     """
-    ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
-    enough = ends[ends >= least]
-    return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])
+    ends = np.append(0, np.flatnonzero(np.diff(persons) != 0) + 1)
+    return int(min(ends[ends >= least], default=ends[-1]))
 
 
 def held_out_note(kept: Sequence[Ints], apart: Sequence[Ints]) -> tuple[str, ...]:

@@ -332,6 +332,18 @@ def test_domain(share, allowed):
     assert caught.value.lines() == [f"held_out: given {share}; allowed is a number {allowed}"]
 
 
+@pytest.mark.parametrize(
+    ("persons", "apart"), [([7] * 9, 0), ([1, 2], 0), ([1] * 8 + [2], 1), ([1, 1, 2, 2, 3, 3], 2)]
+)
+def test_whole_persons_are_held_out_and_one_stays(persons, apart):
+    """An owner's only person was held out whole, and one of two for a fifth of two rows."""
+    others = np.arange(10)
+    latest = [np.arange(len(persons)), np.arange(10)]
+    kept, out = keep_apart(0.2, (len(persons), 10), Streams(1), [np.array(persons), others], latest)
+    assert (len(kept[0]), len(out[0])) == (len(persons) - apart, apart)
+    assert {*np.array(persons)[kept[0]]}.isdisjoint(np.array(persons)[out[0]])
+
+
 # Rows in time, and rows of one owner.
 
 DAYS = [f"{1 + j % 28:02}.{1 + j % 12:02}.{2020 + j % 3}" for j in range(40)]
