@@ -108,6 +108,9 @@ def keep_apart(
             count = _of_whole_persons(persons[owner - 1][ranked], count)
         apart.append(np.sort(ranked[:count]))
         kept.append(np.sort(ranked[count:]))
+    if sum(map(len, apart)) == 0:
+        problem = f"{share:g}, with data.person, of which each owner has one that stays"
+        raise DataError([Fault("data.held_out", problem, "allowed is 0")])
     return kept, apart
 
 

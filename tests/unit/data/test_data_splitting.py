@@ -342,6 +342,8 @@ def test_whole_persons_are_held_out_and_one_stays(persons, apart):
     kept, out = keep_apart(0.2, (len(persons), 10), Streams(1), [np.array(persons), others], latest)
     assert (len(kept[0]), len(out[0])) == (len(persons) - apart, apart)
     assert {*np.array(persons)[kept[0]]}.isdisjoint(np.array(persons)[out[0]])
+    with pytest.raises(DataError, match=r"data.person, of which each owner has one that stays"):
+        keep_apart(0.2, (5,), Streams(1), [np.zeros(5)])
 
 
 # Rows in time, and rows of one owner.
