@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -39,7 +40,7 @@ def block(look: TableLook, folder: Path | None = None) -> list[str]:
     DataError
         If no feature is left, or the target has no numbers.
     """
-    return _lines(look, n_features(look), folder)
+    return _lines(look, n_features(look), folder, choice=None)
 
 
 def _lines(
@@ -68,7 +69,7 @@ def _lines(
         independent=independent,
         held_out=HELD_OUT,
         columns=list(_columns(look)),
-        **{"choice": None, **of_a_scenario},
+        **of_a_scenario,
     )
     return _aligned(text)
 
@@ -278,9 +279,11 @@ def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
         With owners, and public rows in a file of their own.
     """
     found = dict[str, list[str]]()
+    public = Path(str(look.public_path)).stem.lower()  # its file lies beside those of the owners
     for name in (name for name, n in look.owners.items() if n >= look.least):
-        stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
-        stem = stem if stem not in found else f"{stem}-{len(found) + 1}"
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
+        numbered = (f"{slug}-{number}" for number in count(len(found) + 1))
+        stem = next(stem for stem in chain([slug], numbered) if stem not in (*found, public))
         file = toml_of(f"{stem}.csv")
         own = _aligned(f"path = {file}\tnot read\nown_path = {file}\tthe rows of {name!r}")
         place = next(at for at, line in enumerate(lines) if line.startswith("path = "))

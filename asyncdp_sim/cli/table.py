@@ -146,6 +146,8 @@ def _suggest(seen: "TableLook", file: Path) -> None:
 
 def _lacking(seen: "TableLook") -> Iterator[Fault]:
     """Yield what is not known yet of a table, and what to add."""
+    from asyncdp_sim.data.column_profile import MOST_CLASSES
+
     if seen.target is None:
         yield Fault("--target", "none", "add --target COLUMN, the column to predict")
     if seen.public == 0:
@@ -161,6 +163,11 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
             if seen.public_seed is not None:
                 remedy = "add a larger --public, or another --public-seed"
             yield Fault("--public", problem, remedy)
+        elif not column.encoding.single:
+            problem = f"{column.name!r}, {column.type} of {column.distinct} values"
+            yield Fault(
+                "--target", problem, f"allowed are numbers, or at most {MOST_CLASSES} texts"
+            )
     if seen.owner is not None and seen.with_records(seen.least) < 2:
         problem = "fewer than two owners of 5 private records or more"
         larger = len(seen.owners) > 1

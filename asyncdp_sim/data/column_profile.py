@@ -294,15 +294,10 @@ def _ids(seen: _Seen) -> Iterator[str]:
         why = "named as one" if seen.named else "consecutive or padded with zeros"
         why = "without a name" if unnamed else why
         yield f"an id: nearly all values differ, and they are {why}"
-    elif differ and filled >= EVEN_FROM and _like_ids(seen):
+    elif differ and filled >= EVEN_FROM and any(map(_even, seen.values[:1])) and not _related(seen):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
     elif integral and (seen.named or unnamed) and (kind == "text" or numbered):
         yield "an id, by its name"
-
-
-def _like_ids(seen: _Seen) -> bool:
-    """Tell whether the numbers of a column are evenly spread, and unrelated to the target."""
-    return len(seen.values) > 0 and _even(seen.values[0]) and not _related(seen)
 
 
 def _even(values: Array) -> bool:

@@ -21,7 +21,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import BuildRequest, ValuesOf, require_records
+from asyncdp_sim.data.splits import BuildRequest, require_records
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.rows import Encoded, FileRows, OnDemand, Swap, raw_values
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
@@ -326,9 +326,6 @@ def lacking(heading: str, names: Iterable[str], columns: Collection[str]) -> tup
 Encode = Callable[["pd.DataFrame"], OnDemand]
 """From a raw table to its encoded rows."""
 
-NO_COLUMNS: ValuesOf = dict[str, Sequence[object]]().__getitem__
-"""The raw columns of a twin that has encoded columns alone: there is none."""
-
 
 class DeclaredData(TableRecipe):
     """A table whose columns are declared, or its synthetic twin."""
@@ -344,8 +341,8 @@ class DeclaredData(TableRecipe):
         """
 
     @abstractmethod
-    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
-        """Return the synthetic twin and its raw columns.
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, Sequence[object]]:
+        """Return the synthetic twin, and the owner of each row where the twin knows it.
 
         Raises
         ------
@@ -407,9 +404,9 @@ class DeclaredData(TableRecipe):
     ) -> Dataset:
         request = BuildRequest(n_owners, records, streams, swap)
         if self.path is None:
-            drawn, values_of = self._twin(request)
+            drawn, owners = self._twin(request)
             table = drawn if swap is None else swap.in_table(drawn)
-            return self._dataset(table, values_of, request)
+            return self._dataset(table, lambda _: owners, request)
         frame, encode, notes = self._read(self.path)
         places = FileRows.from_frame(self.path, frame)
         frame = frame.set_axis(range(len(frame)))

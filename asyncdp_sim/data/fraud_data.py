@@ -38,7 +38,6 @@ from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
     CHUNK_ROWS,
-    NO_COLUMNS,
     DeclaredData,
     Encode,
     EncodedColumn,
@@ -50,7 +49,7 @@ from asyncdp_sim.data.declared_columns import (
     lower_triangular,
     shipped,
 )
-from asyncdp_sim.data.splits import BuildRequest, ValuesOf
+from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
@@ -318,9 +317,9 @@ class FraudData(DeclaredData):
         return frame, lambda raw: self._scaled(transactions(raw, columns, self.public_records)), ()
 
     @override
-    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, Sequence[object]]:
         rows = self._body_rows_for(request)
-        return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
+        return self._scaled(twin_table(rows, self.public_records, request.streams)), ()
 
     def _scaled(self, table: T) -> T:
         """Return a table with log10(1 + Amount) in Amount's place, if it is encoded plainly."""

@@ -89,13 +89,6 @@ class GaussianData(DataKind):
         """
         yield from self._drawn((count,) * n_owners, streams, "fresh")
 
-    def _own(self, truth: Array, owner: int, streams: Streams | Scope) -> Array:
-        """Return an owner's true model."""
-        if self.heterogeneity == 0:
-            return truth
-        shift = streams.generator("data", "owner", owner, "shift")
-        return truth + self.heterogeneity * shift.standard_normal(self.features)
-
     def _drawn(
         self, counts: Sequence[int], streams: Streams | Scope, name: str = "owner"
     ) -> Iterator[tuple[Array, Array]]:
@@ -103,17 +96,15 @@ class GaussianData(DataKind):
         root = self._covariance_root(streams)
         truth = streams.generator("data", "truth").standard_normal(self.features)
         for owner, n in enumerate(counts, start=1):
+            own = truth
+            if self.heterogeneity > 0:
+                shift = streams.generator("data", "owner", owner, "shift")
+                own = truth + self.heterogeneity * shift.standard_normal(self.features)
             generator = streams.generator("data", name, owner)
-            yield self._rows(generator, n, root, self._own(truth, owner, streams))
-
-    def _rows(
-        self, generator: np.random.Generator, count: int, root: Array | None, own: Array
-    ) -> tuple[Array, Array]:
-        """Draw features, in Fortran order, and targets by an owner's true model."""
-        x = generator.standard_normal((count, self.features))
-        x = x if root is None else x @ root
-        y = x @ own + self.noise * generator.standard_normal(count)
-        return np.asfortranarray(x), np.where(y < 0, -1.0, 1.0) if self.labels else y
+            x = generator.standard_normal((n, self.features))
+            x = x if root is None else x @ root
+            y = x @ own + self.noise * generator.standard_normal(n)
+            yield np.asfortranarray(x), np.where(y < 0, -1.0, 1.0) if self.labels else y
 
     def _covariance_root(self, streams: Streams | Scope) -> Array | None:
         """Return Λ^{1/2} Rᵀ, or None for the identity covariance."""

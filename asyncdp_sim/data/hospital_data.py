@@ -57,7 +57,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
     shipped,
 )
-from asyncdp_sim.data.splits import BuildRequest, ValuesOf
+from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
@@ -378,7 +378,7 @@ class HospitalData(DeclaredData):
         return f"the synthetic twin has one column to split by, {HOSPITAL!r}"
 
     @override
-    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, Sequence[object]]:
         self._require_split()
         notes = tuple[str, ...]()
         if request.records is None:
@@ -394,4 +394,4 @@ class HospitalData(DeclaredData):
         table = twin_table(self.encoding, drawn, others, self.public_records, request.streams)
         hospitals: list[object] = [i for i, n in enumerate(sizes, start=1) for _ in range(n)]
         hospitals += [None] * (len(table.target) - total)
-        return replace(table, notes=(*table.notes, *notes)), lambda _: hospitals
+        return replace(table, notes=(*table.notes, *notes)), hospitals

@@ -36,7 +36,6 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
-    NO_COLUMNS,
     DeclaredData,
     Encode,
     EncodedColumn,
@@ -53,7 +52,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
     shipped,
 )
-from asyncdp_sim.data.splits import BuildRequest, ValuesOf
+from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
@@ -377,11 +376,11 @@ class LendingData(DeclaredData):
         return frame, encode_as_published, (*notes, *more)
 
     @override
-    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, Sequence[object]]:
         rows = self._body_rows_for(request)
         write = partial(write_drifting, blocks_of(self.encoding)) if self.drift else None
         table = twin_table(self.encoding, rows, self.public_records, request.streams, write)
-        return table, NO_COLUMNS
+        return table, ()
 
 
 def read_loans(

@@ -20,6 +20,7 @@ from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.tables.rows import Swap
+from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ def held_out_faults(share: float, records: Sequence[int]) -> list[Fault]:
         rule = "allowed is a share that leaves every owner one row"
         return [Fault("data.held_out", problem, rule)]
     if len(left) > 0 and sum(left) == sum(records):
-        problem = f"{share:g}, which is less than half a row of every owner"
+        problem = f"{share:g}, which is at most half a row of every owner"
         return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]
     return []
 
@@ -107,6 +108,9 @@ def keep_apart(
             count = _of_whole_persons(persons[owner - 1][ranked], count)
         apart.append(np.sort(ranked[:count]))
         kept.append(np.sort(ranked[count:]))
+    if sum(map(len, apart)) == 0:
+        problem = f"{share:g}, with data.person, of which each owner has one that stays"
+        raise DataError([Fault("data.held_out", problem, "allowed is 0")])
     return kept, apart
 
 
@@ -121,9 +125,8 @@ def _of_whole_persons(persons: Ints, least: int) -> int:
 
     ``persons`` names the person of each row, rows of a person together.
     """
-    ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
-    enough = ends[ends >= least]
-    return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])
+    ends = np.append(0, np.flatnonzero(np.diff(persons) != 0) + 1)
+    return int(min(ends[ends >= least], default=ends[-1]))
 
 
 def held_out_note(kept: Sequence[Ints], apart: Sequence[Ints]) -> tuple[str, ...]:
@@ -148,7 +151,7 @@ def codes_of(column: "pd.Series") -> Ints:
     return codes
 
 
-def ranks_of(column: "pd.Series") -> Array:
+def ranks_of(column: "pd.Series", decimal: str) -> Array:
     """Return how late each row is, from 0: equal values rank alike, rows without one first.
 
     Numbers are ordered as numbers; where any value is none, all are ordered as texts, as dates such
@@ -156,9 +159,10 @@ def ranks_of(column: "pd.Series") -> Array:
     """
     import pandas as pd
 
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    as_numbers = numbers.notna().eq(column.notna()).all()
-    values = numbers if as_numbers else column.astype(object).map(str, na_action="ignore")
+    values: Any = column
+    if column.dtype.kind not in "mM":
+        values, words = cells(column, decimal, ("number",))
+        values = column.astype(object).map(str, na_action="ignore") if words.any() else values
     codes, _ = pd.factorize(values, sort=True)
     return np.asarray(codes, dtype=np.float64)
 
@@ -287,9 +291,9 @@ class SplitKind(Variant):
         """
         return np.full(public, -1, dtype=np.int64)
 
-    @abstractmethod
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the owners' names by a column's values over the rows that owners may hold."""
+        return ()
 
     @abstractmethod
     def owned(self, table: TableToSplit) -> OwnerSplit:
@@ -322,10 +326,6 @@ class InTurn(SplitKind):
     @abstractmethod
     def order(self, available: int, streams: Streams | Scope) -> Ints:
         """Return the order in which rows are taken."""
-
-    @override
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
-        return ()
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:
@@ -504,10 +504,6 @@ class Dirichlet(NamedByFields):
     rows: Annotated[int, Field(ge=1)] | None = None
 
     shared_rows = trait(lambda self: self.rows)
-
-    @override
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:
-        return ()
 
     @override
     def owned(self, table: TableToSplit) -> OwnerSplit:

@@ -94,26 +94,7 @@ class PublicTable:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """Owners' distances from all together.
-
-    Attributes
-    ----------
-    variance : float
-        τ², the variance between owners: the mean of (own − all)² minus sampling error, at least 0.
-    half_width : float
-        Half-width of an approximate 95 % interval of τ² for these owners.
-    shares : array (K,)
-        λ_i in [0, 1): share of owner i's measured difference that is not sampling error.
-    """
-
-    variance: float
-    half_width: float
-    shares: Array
-
-
-def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
+def apart(distance: Array, noise: Array, weight: Array, size: int) -> tuple[float, float, Array]:
     """Return how far owners are from all together, and what share of what is seen is their own.
 
     What is seen of owner i, less what is seen of all, is its own way, of variance τ², plus chance
@@ -132,44 +113,50 @@ def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
     size : int
         Numbers that are seen of each owner, of about equal variance.
 
+    Returns
+    -------
+    float
+        τ², the variance between owners: the mean of (own − all)² minus sampling error, at least 0.
+    float
+        Half-width of an approximate 95 % interval of τ² for these owners.
+    array (K,)
+        λ_i in [0, 1): share of owner i's measured difference that is not sampling error.
+
     Notes
     -----
     T. A. Louis, Estimating a population of parameter values using Bayes and empirical Bayes
     methods, Journal of the American Statistical Association 79 (1984), 393–398.
     """
-    left = 1 - float(weight @ weight)
+    left, shares = 1 - float(weight @ weight), np.zeros(len(weight))
     if left <= 0:
-        return Apart(0.0, 0.0, np.zeros(len(weight)))
+        return 0.0, 0.0, shares
     chance = (1 - 2 * weight) * noise + float(np.square(weight) @ noise)
     variance = max(0.0, float(weight @ (distance - chance)) / left)
     # Σ w_i‖·‖² of Gaussian numbers, each of variance v_i/size, about own ways of τ²/size
     doubt = np.square(weight) @ (2 * np.square(noise) + 4 * noise * variance) / size
     half = 1.96 * float(np.sqrt(doubt)) / left
-    if variance == 0:
-        return Apart(0.0, half, np.zeros(len(weight)))
-    return Apart(variance, half, np.sqrt(variance / (variance + noise)))
+    shares = np.sqrt(variance / (variance + noise)) if variance > 0 else shares
+    return variance, half, shares
 
 
 @dataclass(frozen=True, eq=False)
-class Unlikeness(Apart):
-    """The distances between owners, by the public rows: τ² over f(θ*) of the least squares f.
+class Unlikeness:
+    """The distances between owners, by the public rows.
 
     Attributes
     ----------
+    variance, half_width : float
+        τ² and its half-width, as of :func:`apart`, over f(θ*) of the least squares f.
+    shares : array (N,)
+        λ_i in [0, 1) of each owner.
     seen : array of int
         Owners, from 0, whom public rows are like; the shares of the others are 0.
     """
 
+    variance: float
+    half_width: float
+    shares: Array
     seen: Ints
-
-
-def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Ints:
-    """Return which public rows are used: all, or in a redraw a random half of them."""
-    rows = np.arange(len(known.targets))
-    if redrawn == 0:
-        return rows
-    generator = streams.generator("data", "stand-in", "half", redrawn)
-    return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
 
 
 def require_targets(known: PublicKnowledge) -> None:
@@ -222,11 +209,12 @@ def unlike(features: Array, targets: Array, like: Ints, n_owners: int) -> Unlike
     distance = np.einsum("ia,ab,ib->i", own, inverse, own)
     among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
     within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
-    distances = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
-    shares[seen] = distances.shares
+    variance, half, shares[seen] = apart(
+        distance, within / counts[seen], counts[seen] / total, x.shape[1]
+    )
     least = float(np.mean(np.square(error)))
     scale = 1 / least if least > 0 else 0.0
-    return Unlikeness(distances.variance * scale, distances.half_width * scale, shares, seen)
+    return Unlikeness(variance * scale, half * scale, shares, seen)
 
 
 class PublicRows(Variant):
@@ -258,8 +246,11 @@ class PublicRows(Variant):
             On ``data.public_records``, where all public rows have one target.
         """
         require_targets(known)
-        again = () if self.redrawn == 0 else (self.redrawn,)
-        rows = half(known, self.redrawn, streams)
+        again, rows = tuple[int, ...](), np.arange(len(known.targets))
+        if self.redrawn > 0:
+            again = (self.redrawn,)
+            generator = streams.generator("data", "stand-in", "half", *again)
+            rows = np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
         like = known.like[rows]
         unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
         drawn = []

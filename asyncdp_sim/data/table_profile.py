@@ -22,7 +22,7 @@ from asyncdp_sim.data.splits import name_of, trained_on
 from asyncdp_sim.data.tables.amounts import shows_mark
 from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
-from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -211,7 +211,13 @@ class TableLook:
     def _rewritten(self, file: str, change: str, name: str) -> str:
         """Return the command that writes a file of the table with a change."""
         read = "parquet" if file.endswith(".parquet") else "csv"
-        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        form, extra = self.form, ""
+        if self.public_path is not None and file == Path(self.public_path).name:
+            form = found_form(self.public_path, None)
+        if read == "csv":  # a cell NA may be an owner's name
+            extra = f", sep={form.separator!r}, dtype=str, na_filter=False"
+            extra += f", encoding={form.charset!r}" if form.charset != PLAIN.charset else ""
+            extra += f", skiprows={form.skip}" if form.skip > 0 else ""
         return (
             f'python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
             f"{change}; t.to_{read}('{name}.{read}', index=False)\""
@@ -319,7 +325,7 @@ def look(
         frame, places, form, public = rows
     encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, encodings, missing)
-    require_one_header(path, frame, public, form, public_seed)
+    require_one_header(path, public_path, frame, public, form, public_seed)
     seen, private_rows = frame if private else frame.tail(public), frame.head(len(frame) - public)
     sums = _sums_in(seen.drop(columns=[*drop]))
     public_of = _owners(frame.tail(public if public_path is None else 0), owner)
@@ -368,6 +374,7 @@ def _with_public_file(
     import pandas as pd
 
     rows, places = with_public_rows(public_path, None, public, form_of_public, **read)
+    places = FileRows(((Path(path).name, range(len(listed))), *places.parts))
     return pd.concat([listed, rows], ignore_index=True), places, form_of_public, public
 
 

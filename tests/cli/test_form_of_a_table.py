@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.data.tables.encodings import ClassLabels, names_in
+from asyncdp_sim.data.tables.encodings import ClassLabels, spellings_in
 from asyncdp_sim.learning.objectives import Squared
 from asyncdp_sim.runs.scored import HeldOut, _together
 from tests.cli.command import Command
@@ -226,7 +226,7 @@ def test_spellings_are_named():
     ],
 )
 def test_capitals_do_not_decide_which_class_is_the_positive_one(cells, names):
-    assert names_in(pd.Series(cells, dtype=object)) == names
+    assert tuple(spellings_in(pd.Series(cells, dtype=object))) == names
 
 
 def test_texts_without_public_rows_are_refused_by_the_line_that_names_their_classes(tmp_path):

@@ -1,7 +1,10 @@
 """``asyncdp data --sheets``: a scenario for each owner's own machine, without a private row."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from asyncdp_sim.proposals import sheets
 from asyncdp_sim.scenario import load
 from tests.tables import table
 from tests.unit.forecasts.clinics import clinics
@@ -42,6 +45,14 @@ def test_a_list_of_names_and_sizes_is_enough(command, folder):
         assert (folder / "of-sizes" / sheet.name).read_bytes() == sheet.read_bytes()
     (folder / "all.csv").write_text(f"clinic,patients\n{sizes}C1,40\n", encoding="utf-8")
     assert "without a column 'patients'" in command.refused(*WHERE, *options, "twice")
+
+
+def test_each_owner_has_a_file_of_its_own():
+    names = ("A-3", "a", "A", "Public", "Köln", "東京")
+    look = SimpleNamespace(owners=dict.fromkeys(names, 30), least=5, public_path="x/public.csv")
+    found = sheets(["#:schema", "path = 1", "rest"], look)
+    assert [*found] == ["a-3", "a", "a-4", "public-4", "k-ln", "owner"]
+    assert all(f'own_path = "{stem}.csv"' in "".join(lines) for stem, lines in found.items())
 
 
 REFUSED = table(__file__, "refused.toml")["sheets"]

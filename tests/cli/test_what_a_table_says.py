@@ -247,8 +247,12 @@ def test_a_second_header_is_refused_wherever_public_rows_lie(tmp_path, seed):
         "\n".join([head, *rows[:-5], head, *rows[-5:]]), encoding="utf-8"
     )
     if seed is None:
-        with pytest.raises(DataError, match="stands again among the public rows"):
+        with pytest.raises(DataError, match=r"data\.path: .*t\.csv', whose header stands again"):
             look(str(tmp_path / "t.csv"), **asked)
+        apart = {"target": "days", "owner": "site", "public_path": str(tmp_path / "t.csv")}
+        (tmp_path / "own.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=r"data\.public_path: .*t\.csv', whose header stands"):
+            look(str(tmp_path / "own.csv"), **apart)
 
 
 def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):

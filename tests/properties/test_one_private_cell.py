@@ -255,7 +255,7 @@ def test_under_any_encoding_and_in_any_form(examples, tmp_path, record_property)
         )  # fmt: skip
         copied = [name for name in frame.columns if name != "other"]
         column = copied[change.column % len(copied)]
-        told = column in kinds and kinds[column].as_written
+        told = column in kinds and kinds[column].kind not in ("number", "classes", "drop")
         if form == "parquet" and told and not all(isinstance(c, str) for c in frame[column]):
             change = replace(change, cell=None)  # types stand in the header, which is public
         check(spec, change, copied)

@@ -6,9 +6,11 @@ and words mean is learned from its public cells; each cell is then read independ
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from asyncdp_sim.data.tables.text_columns import WORDS, plain_digits
 
@@ -120,8 +122,8 @@ def parts_of(text: str) -> Parts | None:
     tail, currency = match["behind"].strip(), match["before"].strip().rstrip(".")
     if currency == "" and tail != "":
         tail, currency = _without_currency(tail)
-    if any(symbol in tail for symbol in _CURRENCIES):
-        return None
+    if any(sign in _CURRENCIES or unicodedata.numeric(sign, 0) % 1 != 0 for sign in tail):
+        return None  # 10½ is not 10
     negative = len(signs) > 0 and "+" not in signs
     power = int(match["exponent"][1:] or 0) if match["exponent"] != "" else 0
     bound = match["bound"].replace("<=", "≤").replace(">=", "≥")
@@ -237,6 +239,15 @@ def one_word(tail: str) -> str:
     return word.removesuffix("s") if len(word) > 3 else word
 
 
+UNITS = frozenset(map(one_word, chain(_KNOWN["asked"].split(), *_KNOWN["units"].values())))
+"""Words that are units, as :func:`one_word` has them."""
+
+
+def is_unit(word: str) -> bool:
+    """Tell whether a word is a unit or a currency."""
+    return one_word(word.replace(" ", "")) in UNITS or word in {*_CODES, *_CURRENCIES}
+
+
 def notation_of(
     texts: Mapping[str, int],
     decimal: str,
@@ -292,6 +303,7 @@ def notation_of(
     word = _most_frequent(words)
     bare = tails[""] + (tails["+"] if plus else 0) + sum(tails[t] for t in (*powers, *flags))
     plain = unit == "" and (word == "" or bare > words[word])
+    powers = powers if plain else {}  # 39 K beside 36 °C is no 39,000
     allowed = {""} if plain else {word} - {""}
     return Notation(
         mark, currency, powers, factors, frozenset(allowed), flags, plus, unit, questions
@@ -351,7 +363,8 @@ def _units(left: Mapping[str, int]) -> tuple[str, dict[str, float]]:
 
 def _flags(left: Mapping[str, int], cells: int, attached: Collection[str]) -> tuple[str, ...]:
     """Return tails that vary and mean something of their own, such as H and L, or stars."""
-    flags = [t for t in left if _SIGN.fullmatch(t) or (_FLAG.fullmatch(t) and t not in attached)]
+    letters = {t for t in left if _FLAG.fullmatch(t) and (len(t) == 1 or one_word(t) not in UNITS)}
+    flags = [t for t in left if _SIGN.fullmatch(t) or t in letters - {*attached}]
     varies = len(left) > 1 or sum(left.values()) < cells
     every = len(flags) == len(left) <= MOST_FLAGS
     return tuple(sorted(flags)) if len(flags) > 0 and every and varies else ()

@@ -17,8 +17,10 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
 from asyncdp_sim.data.tables.amounts import (
+    UNITS,
     Notation,
     either_mark,
+    is_unit,
     notation_of,
     one_word,
     parts_of,
@@ -63,15 +65,17 @@ def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
     marked = any(mark in text for text in texts for mark in "-/. ")
     if cells == 0 or not (marked or _compact(texts)):
         return ()
-    shares = {form: _share(texts, form, cells) for form in _tried(texts)}
+    tried = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
+    if any(":" in text for text in texts):
+        tried += [day + time for day in _DATES["days"] for time in _DATES["times"]]
+    shares = {form: _share(texts, form, cells) for form in tried}
     most = max(shares.values(), default=0.0)
     if most < FITTING:
         return ()
     best = [form for form, share in shares.items() if share == most]
     if ISO in best:
         return (ISO,)
-    first = best[0]
-    return (first, *(form for form in best[1:] if _differ(texts, first, form)))
+    return (best[0], *(form for form in best[1:] if _differ(texts, best[0], form)))
 
 
 def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
@@ -101,13 +105,6 @@ def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
 
 def _compact(texts: Mapping[str, int]) -> bool:
     return any(all(map(form.fullmatch, map(str.strip, texts))) for form in _COMPACT.values())
-
-
-def _tried(texts: Mapping[str, int]) -> list[str]:
-    forms = [ISO, *_DATES["days"], *_DATES["months"], *_COMPACT]
-    if any(":" in text for text in texts):
-        forms += [day + time for day in _DATES["days"] for time in _DATES["times"]]
-    return forms
 
 
 def _share(texts: Mapping[str, int], form: str, cells: int) -> float:
@@ -142,7 +139,8 @@ MOST_RANGES = 40
 """More texts with a number in front than this are codes, and no ranges."""
 
 
-_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:\.\d+)?)(?![\w.])")
+_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:\.\d+)?)(?![\w.]|\s*[x×*]\s*10)")
+_WORD = re.compile(r"[^\s\d.,+<>≤≥()-]+[23]?")
 
 
 def ordered(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -170,7 +168,9 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
 def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
     """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
     matches = [_RANGE.match(value.strip()) for value in values]
-    if len(values) < 3 or len(values) > MOST_RANGES or None in matches:
+    words = {word for value in values for word in _WORD.findall(value)}
+    units = {one_word(word) for word in words if is_unit(word)}
+    if len(values) < 3 or len(values) > MOST_RANGES or None in matches or len(units) > 1:
         return None
     keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]
     if len(set(keys)) < len(keys):
@@ -183,7 +183,7 @@ MOST_COLUMNS = 60
 
 
 GAPS = re.compile(
-    r"0000-00-00.*|\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
+    r"\s*|0000-00-00.*|\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
 )
 """Signs of a missing cell, such as those of SAS and of spreadsheets: not counted as words."""
 FEW_WORDS = 0.1
@@ -336,7 +336,8 @@ def _of_quantities(
     if not beside.sure and either_mark(texts):
         return _two_marks(name, texts)
     bounds = sum(count for text, count in texts.items() if read[text].bounded)
-    if bounds > len(known) / 2:  # as >50K and <=50K, which are classes
+    limits = sum(read[text].bounded for text in texts)
+    if bounds > len(known) / 2 and limits > len(texts) / 2:  # as >50K and <=50K, which are classes
         return None
     first = min(text for text in texts if not np.isnan(read[text].value))
     remarks = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
@@ -362,9 +363,11 @@ def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     amounts = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
     lost = sum(n for text, n in texts.items() if text not in amounts and not GAPS.fullmatch(text))
     units = {(parts.currency, one_word(parts.tail)): text for text, parts in amounts.items()}
-    if lost > FEW_MISFITS * sum(texts.values()):
+    if lost > FEW_MISFITS * sum(texts.values()) or other_times(texts) is not None:
         return None
-    if 1 < len(units) <= MOST_UNITS and len(texts) > LEAST_OF_A_UNIT * len(units):
+    sure = all(word in {*UNITS, ""} for _, word in units)
+    few = len(units) > MOST_UNITS or len(texts) <= LEAST_OF_A_UNIT * len(units)
+    if len(units) > 1 and (sure or not few):
         examples = " and ".join(map(repr, units.values()))
         return _question(f"{examples} have different units or currencies: write all in one")
     marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}

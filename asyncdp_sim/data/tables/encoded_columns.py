@@ -279,12 +279,6 @@ class TableEncoder:
         return texts.mask(gaps) if any(gaps) and len(words) > 0 else column
 
 
-def own_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return rows that share no texts with the table that they were part of."""
-    texts = [name for name in frame if frame[name].dtype in ("category", "str")]
-    return frame.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
-
-
 def target_of(
     frame: "pd.DataFrame",
     name: str,
@@ -312,7 +306,11 @@ def target_of(
         kinds = kinds_in(frame[name].iloc[first_public:], decimal)
         values, none = cells(frame[name], decimal, kinds)
         if none[first_public:].any():
-            raise _of_texts(frame, name, places, none, first_public, decimal)
+            public = frame.iloc[first_public:]
+            numeric = [str(c) for c in public if not cells(public[c], decimal)[1].any()]
+            row = places.name_of(first_public + int(np.argmax(none[first_public:])))
+            rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
+            raise DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])
     if np.isnan(values).all():
         rule = "allowed is a column of numbers, this one has none"
         if none.any():
@@ -336,19 +334,3 @@ def target_of(
         fields["owners"] = some_of([f"{who} {n}" for who, n in whose.items() if n > 0], 5)
         sentence += " ({owners})"
     return values, (FormattedMessage(sentence + ".", **fields),)
-
-
-def _of_texts(
-    frame: "pd.DataFrame",
-    name: str,
-    places: FileRows,
-    none: Bools,
-    first_public: int,
-    decimal: str,
-) -> DataError:
-    """Return what is wrong with a target of texts; the row that is named is a public one."""
-    unread = {str(c): cells(frame[c], decimal)[1][first_public:].any() for c in frame.columns}
-    numeric = [column for column, some in unread.items() if not some]
-    row = places.name_of(first_public + int(np.argmax(none[first_public:])))
-    rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
-    return DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])

@@ -18,7 +18,8 @@ from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
-from asyncdp_sim.data.tables.amounts import Amount, notation_of
+from asyncdp_sim.core.words import key_of
+from asyncdp_sim.data.tables.amounts import notation_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
 from asyncdp_sim.data.tables.text_columns import (
     cells,
@@ -89,8 +90,6 @@ class EncodingKind(Variant):
 
     single: ClassVar[bool] = True
     """Whether it makes one number of a cell, as of a target."""
-    as_written: ClassVar[bool]
-    """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
     makes_nothing: ClassVar[bool] = False
     """No feature is made of the column."""
     labels: ClassVar[tuple[str, ...] | None] = None
@@ -192,8 +191,6 @@ class Number(Measured):
     number).
     """
 
-    as_written = False
-
     kind: Literal["number"] = "number"
 
     @override
@@ -217,8 +214,6 @@ class Money(Measured):
     cell that is missing, or that this notation does not read as a whole, becomes the public mean, 0
     where no public row has an amount.
     """
-
-    as_written = True
 
     kind: Literal["money"] = "money"
     decimal: Literal[".", ","] | None = None
@@ -249,23 +244,19 @@ class Money(Measured):
         flags = [flag for flag in ("bound", *notation.flags) if counts[flag] >= self.least]
         read_value = cache(notation.read)
 
+        def mark(flag: str, text: str) -> float:
+            amount = read_value(text)
+            if math.isnan(amount.value):
+                return math.nan
+            return float(amount.bounded if flag == "bound" else amount.flag == flag)
+
         def read(column: "pd.Series") -> Cells:
             column = with_mark(column, notation.decimal)
             amount = by_text(column, lambda text: read_value(text).value)
-            for flag in flags:
-                marks = partial(_mark_of, read_value, flag)
-                amount.values.append(map_text(column, marks, as_written=True))
+            amount.values.extend(by_text(column, partial(mark, flag)).values[0] for flag in flags)
             return amount
 
         return read, tuple(flags)
-
-
-def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
-    """Return 1 where an amount has a flag, or is a bound, 0 where not; NaN where it is none."""
-    amount = read(text)
-    if math.isnan(amount.value):
-        return math.nan
-    return float(amount.bounded if flag == "bound" else amount.flag == flag)
 
 
 def texts_of(column: "pd.Series") -> dict[str, int]:
@@ -285,8 +276,6 @@ Days = Any
 
 class Date(Measured):
     """Days since a date, or parts of a date. A cell without a date becomes the public mean."""
-
-    as_written = True
 
     kind: Literal["date"] = "date"
     format: str | None = None
@@ -378,8 +367,6 @@ class OneHot(EncodingKind):
     values. ``least`` leaves such values out.
     """
 
-    as_written = True
-
     kind: Literal["one-hot"] = "one-hot"
     values: Texts | None = None
     least: Annotated[int, Field(ge=1)] = 1
@@ -397,12 +384,12 @@ class OneHot(EncodingKind):
 
     @override
     def without_rare(self, public: "pd.Series", least: int) -> Self:
-        rare = self.values is None and len(_frequent(public, least)) < len(distinct(public))
+        rare = self.values is None and len(distinct(public, least)) < len(distinct(public))
         return self.model_copy(update={"least": least}) if rare else self
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        values = list(dict.fromkeys(self.values or _frequent(public, self.least)))
+        values = list(dict.fromkeys(self.values or distinct(public, self.least)))
         places = {value: float(place) for place, value in enumerate(values)}
 
         def read(column: "pd.Series") -> Cells:
@@ -423,23 +410,13 @@ class OneHot(EncodingKind):
         )
 
 
-def _frequent(public: "pd.Series", least: int) -> list[str]:
+def distinct(public: "pd.Series", least: int = 1) -> list[str]:
     """Return what is written in so many cells at least, sorted."""
-    if least == 1:
-        return distinct(public)
-    counts = public.dropna().map(written).value_counts()
-    return sorted(str(value) for value, count in counts.items() if count >= least)
-
-
-def distinct(public: "pd.Series") -> list[str]:
-    """Return what is written in cells, sorted, once each."""
-    return sorted({written(value) for value in public.dropna().unique()})
+    return sorted(text for text, count in texts_of(public).items() if count >= least)
 
 
 class Ordinal(EncodingKind):
     """The position of a text in an order, from 0."""
-
-    as_written = True
 
     kind: Literal["ordinal"] = "ordinal"
     order: Texts | None = None
@@ -458,9 +435,7 @@ class Ordinal(EncodingKind):
         order = distinct(public) if self.order is None else list(self.order)
         places = {text: float(place) for place, text in enumerate(order)}
 
-        def read(column: "pd.Series") -> Cells:
-            return by_text(column, lambda text: places.get(text, np.nan))
-
+        read = partial(by_text, code=lambda text: places.get(text, np.nan))
         coding, unknown, became = None, float(len(order)), "{unknown:.0f}."
         if self.order is None:  # a dictionary
             coding = FormattedMessage(
@@ -488,7 +463,6 @@ class Ordinal(EncodingKind):
 class Drop(EncodingKind):
     """No feature."""
 
-    as_written = False
     makes_nothing = True
 
     kind: Literal["drop"] = "drop"
@@ -497,10 +471,7 @@ class Drop(EncodingKind):
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        def read(column: "pd.Series") -> Cells:
-            return Cells([], np.zeros(len(column), dtype=np.bool_))
-
-        return Codes((), read, ())
+        return Codes((), lambda column: Cells([], np.zeros(len(column), dtype=np.bool_)), ())
 
 
 class ClassLabels(EncodingKind):
@@ -509,8 +480,6 @@ class ClassLabels(EncodingKind):
     Of a feature such a cell is 0. Blanks around a name and capitals do not count unless two names
     differ in them alone; 1, 1.0 and 1,0 are one name, and beside true or false also 1 and true.
     """
-
-    as_written = False
 
     kind: Literal["classes"] = "classes"
     values: Texts
@@ -574,8 +543,6 @@ class SeenClasses(EncodingKind):
     has, and no other cell decides.
     """
 
-    as_written = False
-
     kind: str
     count: int
 
@@ -583,28 +550,24 @@ class SeenClasses(EncodingKind):
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        names = names_in(public)
+        names = tuple(spellings_in(public))
         if self.count == 2 and names in _ALONE:
             return _labelled(name, _ALONE[names])
         if len(names) != self.count:
             shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
             problem = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
-            values = f'data.columns.{name} = {{ kind = "classes", values = [...] }}'
+            values = f'data.columns.{key_of(name)} = {{ kind = "classes", values = [...] }}'
             rule = f"allowed are {self.count} classes; {values} names them"
             raise DataError([Fault("data.target", problem, rule)])
         return ClassLabels(values=names).learn(public, name, decimal)
 
 
-def names_in(column: "pd.Series") -> tuple[str, ...]:
-    """Return the names of classes in a column: by size where all are numbers, else as texts.
-
-    Of several spellings of a class the most frequent one, of equals the first, is its name.
-    """
-    return tuple(spellings_in(column))
-
-
 def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
-    """Return the names of classes, and the other spellings of each: Yes and YES are one class."""
+    """Return the names of classes, and the other spellings of each: Yes and YES are one class.
+
+    Names stand by size where all are numbers, else as texts. Of several spellings of a class the
+    most frequent one, of equals the first, is its name.
+    """
     filled = column.dropna().astype(object)  # a category's texts are those of all cells
     counts = Counter[str]()
     for value, count in filled.value_counts().items():

@@ -283,10 +283,14 @@ def form_of(
     if path.endswith(".parquet"):
         return PLAIN
     header, rows = _looked_at(path, public, charset, seed)
-    declared, guess = charset is not None, b""
-    charset = charset or _charset(header, rows)
-    if not declared and charset == GUESSED:
-        guess = next(line for line in (header, *rows) if not line.isascii())
+    guess = b""
+    if charset is None:
+        charset = _MARKS.get(header[:2], "utf-8")
+        try:
+            b"".join([header, *rows]).decode(charset)
+        except UnicodeDecodeError:
+            charset = GUESSED
+            guess = next(line for line in (header, *rows) if not line.isascii())
     lines = [line.decode(charset, "replace").lstrip("\ufeff") for line in (header, *rows)]
     stated = _STATED.fullmatch(lines[0].strip("\r\n"))
     separator = separator or (_separator(lines) if stated is None else stated[1])
@@ -378,16 +382,6 @@ def _last(file: Any, count: int) -> Sequence[bytes]:
     at = file.seek(max(start, end - _TAIL))
     lines = file.read().splitlines(keepends=True)[int(at > start) :]
     return [line for line in lines if line.strip()][-count:]
-
-
-def _charset(header: bytes, rows: Sequence[bytes]) -> str:
-    if header[:2] in _MARKS:
-        return _MARKS[header[:2]]
-    try:
-        b"".join([header, *rows]).decode("utf-8")
-        return "utf-8"
-    except UnicodeDecodeError:
-        return GUESSED
 
 
 def _separator(lines: Sequence[str]) -> str:

@@ -139,7 +139,10 @@ class PrincipalComponents(PreprocessingKind):
         notes = if_any(
             "{columns} columns were dropped: constant over the public rows.", columns=constant
         )
-        return Projection(mean, matrix, float(target.mean()) if len(target) > 0 else 0.0, notes)
+        shift = 0.0
+        if len(target) > 0:  # rounded, the mean of equal targets may be another number
+            shift = float(np.clip(target.mean(), target.min(), target.max()))
+        return Projection(mean, matrix, shift, notes)
 
 
 class AsTheyAre(PreprocessingKind):

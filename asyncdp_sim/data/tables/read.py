@@ -24,6 +24,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
 from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables.amounts import is_unit
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, TooMuch, words_of
 from asyncdp_sim.data.tables.rows import FileRows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
-_UNIT = re.compile(
-    r"[\[(].*[\])]|[µmkdc]?[gmlLs]|[µmn]?mol/[lL]|[munpµ]?g/[dm]?[lL]|mm ?Hg|bpm|years?|yrs?|"
-    r"days?|d|hours?|h|min|[kM]?Wh?|°[CF]|%|[$€£¥]|USD|EUR|GBP|INR|BRL|count|n",
-)
-"""Units of a column, as they stand in a row of their own."""
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
@@ -298,12 +294,14 @@ def with_public_rows(
         return frame.reset_index(drop=True), FileRows.from_frame(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
+        if shown.guess != b"" and form.charset not in ("utf-8", "utf-16"):  # as is declared
+            shown = found_form(public_path, None, None, form.decimal, form.charset)
         public = read_table(public_path, form=shown, **options)
     if len(public) < public_records:
         rule = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), rule)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
-    public = public[names].tail(public_records)
+    public = public[names].iloc[public_last(len(public), public_records, seed)].tail(public_records)
     private = read_table(path, form=form, **options)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:
@@ -324,7 +322,12 @@ def public_last(rows: int, public: int, seed: int | None) -> Ints:
 
 
 def require_one_header(
-    path: str, frame: "pd.DataFrame", public: int, form: FileForm, seed: int | None = None
+    path: str,
+    public_path: str | None,
+    frame: "pd.DataFrame",
+    public: int,
+    form: FileForm,
+    seed: int | None = None,
 ) -> None:
     """Refuse a CSV with a second header: below the first, or among the public rows.
 
@@ -333,7 +336,7 @@ def require_one_header(
     Raises
     ------
     DataError
-        On ``data.path``.
+        On ``data.path``, or on ``data.public_path`` where public rows are of it.
     """
     if path.endswith(".parquet") or public == 0 or len(frame) <= public:
         return
@@ -344,7 +347,8 @@ def require_one_header(
     numbers = [name for name, (x, none) in read.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
-    units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)
+    words = [name.strip() for name in names]
+    units = len(names) > 0 and all(is_unit(w) or re.fullmatch(r"[\[(].*[\])]", w) for w in words)
     if len(names) == len(numbers) and (units or 1 < len(names) == len(set(names))):
         called = "units" if units else "names"
         shown_names = ", ".join(names[:3])
@@ -353,8 +357,9 @@ def require_one_header(
     same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
     if len(again) > 0 and len(same) > 1:
-        problem = f"{path!r}, whose header stands again among the public rows ({len(again)} times)"
-        raise DataError([Fault("data.path", problem, "allowed is one header: delete these rows")])
+        key, file = ("data.public_path", public_path) if public_path else ("data.path", path)
+        problem = f"{file!r}, whose header stands again among the public rows ({len(again)} times)"
+        raise DataError([Fault(key, problem, "allowed is one header: delete these rows")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":

@@ -44,12 +44,10 @@ class FileRows:
 
     @classmethod
     def from_frame(cls, path: str, frame: "pd.DataFrame") -> Self:
-        """Return those of a frame whose index says where its rows stood in the file.
-
-        The index ascends, as a reader leaves it: one from 0 to n − 1 is complete.
-        """
+        """Return those of a frame whose index says where its rows stood in the file, each once."""
         index = frame.index
-        complete = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
+        ends = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
+        complete = ends and index.is_monotonic_increasing  # public rows drawn by a seed are last
         return cls(((Path(path).name, range(len(index)) if complete else index.to_numpy()),))
 
     @property

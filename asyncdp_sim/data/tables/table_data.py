@@ -18,6 +18,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import key_of
 from asyncdp_sim.data import surrogates
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import (
@@ -30,15 +31,15 @@ from asyncdp_sim.data.splits import (
     ranks_of,
 )
 from asyncdp_sim.data.tables import read
+from asyncdp_sim.data.tables.column_type import ISO, forms_of
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     UnlikeOwners,
     encoded,
     learned,
-    own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
+from asyncdp_sim.data.tables.encodings import Date, Encoding, SeenClasses, spellings_in, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import (
@@ -250,8 +251,32 @@ class TableData(TableRecipe):
             raw.places,
             collector,
             persons=None if self.person is None else codes_of(frame[self.person]),
-            order=None if self.order is None else ranks_of(frame[self.order]),
+            order=None if self.order is None else self._ranks(raw, frame[self.order]),
         )
+
+    def _ranks(self, raw: RawTable, column: "pd.Series") -> Array:
+        """Return how late each row is.
+
+        Raises
+        ------
+        DataError
+            On ``data.order``, where public cells are dates that do not sort as texts.
+        """
+        import pandas as pd
+
+        name, first = str(self.order), len(column) - self.public_records
+        declared = self.columns.get(name)
+        if isinstance(declared, Date) and declared.format is not None:
+            column = pd.Series(Date(format=declared.format).quantities(column).values[0])
+        elif column.dtype.kind not in "iufmM":
+            texts = texts_of(column.iloc[first:])
+            forms = forms_of(texts)
+            padded = len({*map(len, texts)}) == 1
+            if not all(form == ISO or (padded and form.startswith("%Y")) for form in forms):
+                line = f'data.columns.{key_of(name)} = {{ kind = "date", format = "{forms[0]}" }}'
+                problem = f"{name!r}, dates that do not sort as texts"
+                raise DataError([Fault("data.order", problem, f"allowed with {line}")])
+        return ranks_of(column, raw.form.decimal)
 
     @override
     def encoder(self) -> TableEncoder:
@@ -259,8 +284,12 @@ class TableData(TableRecipe):
         table = self._encoded(raw, collector)
         collector.end()
         first = self._first_public(len(raw.frame), collector)
-        public, decimal = own_rows(raw.frame.iloc[first:]), raw.form.decimal
-        classes = names_in(public[self.target]) if self._labels == () else self.classes
+        public, decimal = raw.frame.iloc[first:].reset_index(drop=True), raw.form.decimal
+        texts = [name for name in public if public[name].dtype in ("category", "str")]
+        public = public.astype(dict.fromkeys(texts, object))  # it shares no texts with the table
+        classes = self.classes
+        if self._labels == ():
+            classes = tuple(spellings_in(public[self.target]))
         return TableEncoder(
             public[self._feature_columns(raw.frame)],
             self.columns,
@@ -297,22 +326,21 @@ class TableData(TableRecipe):
     def own_rows(self, streams: Streams) -> Dataset | None:
         if self.own_path is None:
             return None
-        columns = read.column_names(self.own_path, form=read.found_form(self.own_path, None))
-        whose = [self.split_column] if self.split_column in columns else []
         update = {
             "path": self.own_path,
             "public_path": self.public_path or self.path,
             "split": InOrder(),
             "owner_column": None,
-            "drop": (*self.drop, *whose),
             "own_path": None,
             "sizes": {},
             "held_out": 0.0,
             "from_stand_in": False,
         }
         data = self.model_copy(update=update)
-        count = len(read.read_table(self.own_path, form=data.form))
-        return data.build(1, (count,), streams)
+        own = read.read_table(self.own_path, form=data.form)
+        whose = [name for name in own.columns if name == self.split_column]
+        data = data.model_copy(update={"drop": (*self.drop, *whose)})
+        return data.build(1, (len(own),), streams)
 
     @override
     def owner_names(self) -> tuple[str, ...]:
@@ -350,7 +378,9 @@ class TableData(TableRecipe):
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
-        read.require_one_header(self.path, frame, self.public_records, form, self.public_seed)
+        read.require_one_header(
+            self.path, self.public_path, frame, self.public_records, form, self.public_seed
+        )
         self._require_columns(frame, self._split_key)
         return RawTable(frame, places, form)
 

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -45,9 +45,6 @@ from asyncdp_sim.data.tables.rows import (
     require_column,
     take,
 )
-
-if TYPE_CHECKING:
-    pass
 
 Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]

@@ -89,7 +89,7 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     Numbers and truths are alike where the numbers are 0 and 1; of these, times and dates, those
     that most cells are.
     """
-    if column.dtype.kind in "iufmM":
+    if column.dtype.kind in "mM":
         return KINDS
     values, words = cells(column, decimal, ("number",))
     met = Counter({"number": int((column.notna() & ~words).sum())})
@@ -190,7 +190,7 @@ def written(value: object) -> str:
 
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
-    return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
+    return numbers(column) if column.dtype.kind in "iuf" else _mapped(column, number_or_nan)
 
 
 def cells(
@@ -202,7 +202,7 @@ def cells(
     and times of the day of a Parquet file are in days.
     """
     none = np.zeros(len(column), dtype=np.bool_)
-    if _holds_numbers(column):
+    if column.dtype.kind in "iuf":
         return numbers(column), none
     if column.dtype.kind == "M":
         naive = column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
@@ -222,23 +222,18 @@ def with_mark(column: "pd.Series", decimal: str) -> "pd.Series":
     """Return a column in which numbers that are no texts are spelled with a decimal mark."""
     if decimal == "." or column.dtype in ("category", "str"):
         return column
-    numbers = column.map(lambda v: isinstance(v, Real) and not isinstance(v, bool | np.bool_))
-    if not numbers.any():
-        return column
-    return column.astype(object).mask(
-        numbers.to_numpy(dtype=bool),
-        column[numbers].map(lambda value: spelled(value).replace(".", decimal)),
-    )
+
+    def marked(value: object) -> object:
+        real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        return spelled(value).replace(".", decimal) if real else value
+
+    return column.astype(object).map(marked, na_action="ignore")
 
 
 def numbers(column: "pd.Series") -> Array:
     """Return a column that pandas holds as numbers; NaN where missing or infinite."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _holds_numbers(column: "pd.Series") -> bool:
-    return column.dtype.kind in "iuf"
 
 
 def _number(text: str) -> float | None:

@@ -161,7 +161,7 @@ def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, priv
 NONE = """\
 10.0.55.98|01.03.16|5'11"|+44 20 1518 0626|18.00.00|1/2|10-20|1.5Fin|2024-05-17|12:30|1,2,3|--5|
 (5|5)|(-5)|-5-|1 2|12 34|1.234,5.6|007|0,0,1|5 to 10|number 7|MUS009|NaN|inf|1e|$|.|-|(|5 $ €|1_000|
-1.2.2024|0x1A|5+5|3 of 4|½|V2|A1B2|12 3456|1,23,45|1.23.456"""
+1.2.2024|0x1A|5+5|3 of 4|½|10½|V2|A1B2|12 3456|1,23,45|1.23.456"""
 
 
 @pytest.mark.parametrize("text", [text for text in NONE.replace("\n", "").split("|") if text])
@@ -201,7 +201,8 @@ def test_what_only_the_user_knows_is_asked(name):
 UNITS = [
     *(("C", "F"), ("°C", "°F"), (" °C", " °F"), (" deg C", " deg F"), (" C", " K"), ("", " F")),
     *((" mg/dL", " mmol/L"), (" mmHg", " kPa"), (" mph", " km/h"), ("", " lb"), (" M", "")),
-    *((" B", ""), (" USD", " EUR"), (" €", " zł"), (" KRW", " kg")),
+    *((" B", ""), (" USD", " EUR"), (" €", " zł"), (" KRW", " kg"), ("C", "K"), (" G", " MG")),
+    *((" KW", " HP"), (" T", " KG"), (" hundred", " thousand"), (" AM", " PM"), ("A", "B")),
 ]  # fmt: skip
 
 
@@ -214,6 +215,24 @@ def test_numbers_in_several_units_that_are_not_converted_are_asked(one, other):
     assert rare.span[-1] == "49.9"
     assert rare.suspicious[-1].startswith("98 % of the cells are ")
     assert "; the others (4) count as missing: " in rare.suspicious[-1]
+
+
+@together
+@pytest.mark.parametrize("cells", [
+    "36.6 °C|37 °C|37.2 °C|98.1 °F|99 °F", "36.6C|37.0C|98.1F|99.0F", "310 K|311 K|37 °C|38 °C",
+    "6 mo|18 mo|2 yr|3 yr", "30 days|6 weeks|3 months|1 year", "16 kPa|17 kPa|120 mmHg|130 mmHg",
+    "500 MG|250 MG|1 G|2 G", "10 kW|20 kW|500 W|1 MW", "5%|10%|0.05|0.1", "$5|$10|€20|€30",
+])  # fmt: skip
+def test_few_values_in_several_units_are_asked_and_have_no_order(cells):
+    found = column(cells.split("|"))
+    assert (found.dropped, found.encoding.kind) == ("question", "drop")
+    assert "have different units or currencies: write all in one" in found.suspicious[0]
+    mixed = column([*cells.split("|"), "2-3 h", "4 years or more"])
+    assert (mixed.type, mixed.encoding.kind) == ("text", "one-hot")
+
+
+def test_numbers_with_powers_of_ten_behind_them_have_no_order():
+    assert column(["5.2 x10^3", "38 x10^3", "4.1 x10^4"]).type == "text"
 
 
 @together
@@ -249,6 +268,7 @@ def test_flags_and_bounds_have_columns_of_their_own():
 def test_limits_alone_are_classes_and_what_is_too_large_is_counted():
     limits = pd.Series([">50K" if j % 3 else "<=50K" for j in range(200)])
     assert target_looked_at(limits, "income", Beside()).encoding.labels == ("<=50K", ">50K")
+    assert column(["<0.5"] * 9 + ["0.6", "0.9", "1.4", "3.1"]).span == ("0.5", "0.5", "3.1")
     for word in ("inf", "Infinity", "1e400"):
         found = column([word, *(f"{j / 7:.3f}" for j in range(99))])
         assert found.suspicious[-1].endswith(f"the others (2) count as missing: {word!r}")

@@ -10,6 +10,7 @@ import pytest
 from asyncdp_sim import load
 from asyncdp_sim.core.errors import AsyncDPError
 from asyncdp_sim.core.specification import parse
+from asyncdp_sim.data.tables.encodings import SeenClasses
 from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -112,6 +113,8 @@ def test_another_number_of_classes_is_refused_by_what_public_rows_hold(tmp_path)
     columns = '{ y = { kind = "classes", values = ["a", "b", "c"] } }'
     with pytest.raises(AsyncDPError, match="a target of 3 classes; allowed are 2 classes"):
         scenario(tmp_path, table(("a", "b", "c")), LOGISTIC, columns=columns)
+    with pytest.raises(AsyncDPError, match=r'data\.columns\."my y" = \{ kind = "classes"'):
+        SeenClasses(kind="classes", count=2).learn(pd.Series(["a", "b", "c"]), "my y", ".")
 
 
 @pytest.mark.parametrize(("pair", "public"), [("01", 0), ("01", 1), ("-11", 0), ("-11", 1)])

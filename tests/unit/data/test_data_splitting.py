@@ -16,6 +16,7 @@ from asyncdp_sim.data.splits import (
     keep_apart,
     trained_on,
 )
+from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.rows import Swap
 from tests.reproducibility.runs import scenario
 
@@ -310,7 +311,7 @@ def test_without_held_out_rows_nothing_is_drawn():
     [
         (0.9, (30, 4, 3), "data.held_out: given 0.9, which keeps all 4 rows of owner 2 apart; "
          "allowed is a share that leaves every owner one row"),
-        (0.01, (30, 4), "data.held_out: given 0.01, which is less than half a row of every owner; "
+        (0.01, (30, 4), "data.held_out: given 0.01, which is at most half a row of every owner; "
          "allowed is 0, or a share that keeps rows apart"),
     ],
 )  # fmt: skip
@@ -329,3 +330,74 @@ def test_domain(share, allowed):
     with pytest.raises(SpecError) as caught:
         parse(DataSpec, {"kind": "gaussian", "features": 2, "held_out": share})
     assert caught.value.lines() == [f"held_out: given {share}; allowed is a number {allowed}"]
+
+
+@pytest.mark.parametrize(
+    ("persons", "apart"), [([7] * 9, 0), ([1, 2], 0), ([1] * 8 + [2], 1), ([1, 1, 2, 2, 3, 3], 2)]
+)
+def test_whole_persons_are_held_out_and_one_stays(persons, apart):
+    """An owner's only person was held out whole, and one of two for a fifth of two rows."""
+    others = np.arange(10)
+    latest = [np.arange(len(persons)), np.arange(10)]
+    kept, out = keep_apart(0.2, (len(persons), 10), Streams(1), [np.array(persons), others], latest)
+    assert (len(kept[0]), len(out[0])) == (len(persons) - apart, apart)
+    assert {*np.array(persons)[kept[0]]}.isdisjoint(np.array(persons)[out[0]])
+    with pytest.raises(DataError, match=r"data.person, of which each owner has one that stays"):
+        keep_apart(0.2, (5,), Streams(1), [np.zeros(5)])
+
+
+# Rows in time, and rows of one owner.
+
+DAYS = [f"{1 + j % 28:02}.{1 + j % 12:02}.{2020 + j % 3}" for j in range(40)]
+LATEST = {
+    "decimal commas": ([f"{j},5" for j in range(40)], {}, [24, 25, 26, 27, 28, 29]),
+    "declared dates": (
+        DAYS,
+        {"day": {"kind": "date", "format": "%d.%m.%Y"}},
+        [8, 11, 17, 20, 23, 26],
+    ),
+    "dates that sort": ([f"{d[6:]}-{d[3:5]}-{d[:2]}" for d in DAYS], {}, [8, 11, 17, 20, 23, 26]),
+}
+
+
+def in_time(folder, days, **fields):
+    table = pd.DataFrame({"who": ["a", "b"] * 20, "day": days, "x": range(40), "y": range(40)})
+    table.to_csv(folder / "t.csv", sep=";", index=False)
+    given = {"target": "y", "owner_column": "who", "order": "day", "held_out": 0.2, **fields}
+    return TableData(path=str(folder / "t.csv"), features=1, public_records=10, **given)
+
+
+@pytest.mark.parametrize("name", LATEST)
+def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, name):
+    days, columns, latest = LATEST[name]
+    data = in_time(tmp_path, days, columns={key: parse(Encoding, e) for key, e in columns.items()})
+    assert sorted(np.concatenate(data.build(2, None, Streams(1)).held_out_rows)) == latest
+
+
+def test_dates_that_do_not_sort_as_texts_are_refused(tmp_path):
+    line = r'data.columns.day = \{ kind = "date", format = "%d.%m.%Y" \}'
+    with pytest.raises(DataError, match=f"data.order: given 'day', dates that do not .* {line}"):
+        in_time(tmp_path, DAYS, drop=("day",)).build(2, None, Streams(1))
+
+
+def test_beside_rows_of_one_owner_public_rows_are_those_that_the_seed_draws(tmp_path):
+    (tmp_path / "own.csv").write_text("day;x;y\n1;7;7\n2;8;9\n", encoding="utf-8")
+    data = in_time(tmp_path, range(40), own_path=str(tmp_path / "own.csv"), public_seed=3)
+    public = data.own_rows(Streams(1)).public_targets
+    assert np.array_equal(public, data.build(2, None, Streams(1)).public_targets)
+    assert not np.array_equal(public, range(30, 40))
+
+
+def test_a_declared_charset_is_that_of_public_and_own_rows_too(tmp_path):
+    for name in ("public", "own"):
+        table = pd.DataFrame(
+            {"Клиника": ["Юг", "Север"] * 10, "x": range(20), "y": [1, 2, 4, 8] * 5}
+        )
+        table.to_csv(tmp_path / f"{name}.csv", index=False, encoding="cp1251")
+    data = TableData(
+        path=str(tmp_path / "own.csv"), public_path=str(tmp_path / "public.csv"), target="y",
+        own_path=str(tmp_path / "own.csv"), owner_column="Клиника", features=1, public_records=20,
+        charset="cp1251",
+    )  # fmt: skip
+    assert data.build(2, None, Streams(1)).owner_names == ("Север", "Юг")
+    assert data.own_rows(Streams(1)).columns == ("x",)

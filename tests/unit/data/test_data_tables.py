@@ -43,6 +43,14 @@ def test_public_rows_beside_stated_sizes_are_named_as_their_file_counts_them(tmp
         data.twin().build(2, (3, 4), Streams(1))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_public_rows_that_a_seed_draws_are_named_as_their_file_counts_them(tmp_path, seed):
+    table = pd.DataFrame({"x": range(8), "y": [f"row {row} of t.csv" for row in range(1, 9)]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    frame, places = read.with_public_rows(str(tmp_path / "t.csv"), None, 4, PLAIN, seed=seed)
+    assert [places.name_of(row) for row in range(8)] == frame["y"].tolist()
+
+
 # Formats, and what cannot be read.
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})

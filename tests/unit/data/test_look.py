@@ -1,12 +1,15 @@
 """A look at a column: its type, what is suspicious, and the encoding that fits."""
 
+import shlex
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.words import percent
-from asyncdp_sim.data.column_profile import looked_at
+from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.column_type import Beside, ordered
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
@@ -144,23 +147,47 @@ def test_signs_of_a_gap_are_no_words_of_a_column():
     seen = column(cells)
     assert (seen.type, seen.encoding) == ("number", Number())
     assert "count as missing: '.A', '.B', …" in seen.suspicious[0]
+    blank = column([" " if j % 3 == 0 else f"${1.5 * j}" for j in range(ROWS)])
+    assert (blank.type, "count as missing: ' '" in blank.suspicious[1]) == ("amount", True)
+    labels = target_looked_at(pd.Series(cycle("yes", "no", " ")), "y", Beside())
+    assert labels.encoding.labels == ("no", "yes")
 
 
-def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path):
+@pytest.mark.parametrize("kind", ["int64", "float64", "Int64", object])
+def test_numbers_of_a_parquet_file_are_no_times(kind):
+    seen = looked_at(pd.Series(range(ROWS), dtype=kind) % 7, "x", Beside(target=TARGET))
+    assert (seen.type, seen.suspicious) == ("number", ())
+
+
+@pytest.mark.parametrize("own", ["own.csv", "sizes.csv"])
+def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path, own):
     """By its own text, whatever stands first in the row; no private record is dropped for it."""
     rows = "".join(f"{'AB'[at % 2]},{20 + at},{1.5 * at}\n" for at in range(60))
     (tmp_path / "own.csv").write_text("site,age,dose\n" + rows, encoding="utf-8")
     (tmp_path / "pub.csv").write_text(f"site,age,dose\n{rows}A,Total,\n", encoding="utf-8")
+    (tmp_path / "sizes.csv").write_text("site,rows\nA,20\nB,90\n", encoding="utf-8")
     found = look(
-        str(tmp_path / "own.csv"),
+        str(tmp_path / own),
         target="dose",
         owner="site",
         public_path=str(tmp_path / "pub.csv"),
+        sizes=own == "sizes.csv",
     )
     said = [line for line in found.lines(details=True) if "sums or notes" in line or "drop" in line]
     assert said[0].endswith("row 61 ('Total') of pub.csv")
     assert "read_csv('pub.csv'" in said[1]
     assert "t.drop([60])" in said[1]
+
+
+def test_the_command_that_leaves_out_sums_keeps_all_other_cells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{['NA', 'Köln'][at % 2]};{20 + at};{at},5\n" for at in range(60))
+    Path("t.csv").write_text(f"sep=;\nsite;age;dose\n{rows}NA;Total;\n", encoding="cp1252")
+    found = look("t.csv", target="dose", owner="site", public=30)
+    [line] = [line for line in found.lines() if line.startswith("to leave them out: ")]
+    exec(shlex.split(line.removeprefix("to leave them out: "))[2])
+    after = look("rows.csv", target="dose", owner="site", public=30)
+    assert (after.owners, after.rows) == ({"NA": 15, "Köln": 15}, 60)
 
 
 PADDED = {
