@@ -19,8 +19,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
-from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
+from asyncdp_sim.network.table_file import FromFile, LinkFile, is_number, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER
 
 if TYPE_CHECKING:
@@ -168,10 +169,10 @@ class EdgeFile(FromFile, GraphKind):
         """Edges with where they stand, and faults."""
         edges, wrong = [], [fault for _, fault in self._content.wrong]
         for a, b, _, place in self._content.edges:
-            if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
+            if is_number(a) and is_number(b):
                 edges.append(((int(a), int(b)), place))
             else:
-                shown = f"the edge {a!r} to {b!r} ({place})"
+                shown = f"the edge {show(a)} to {show(b)} ({place})"
                 wrong.append(Fault("graph.path", shown, "allowed are numbers of owners"))
         return edges, wrong
 
@@ -320,14 +321,12 @@ ServerGraph = Annotated[Ring | Complete | GeometricGraph | Edges | EdgeFile | Gr
 
 def faults_of_servers(graph: GraphKind, count: int) -> list[Fault]:
     """Return why it is no connected graph of so many servers."""
-    return [
-        Fault(
-            fault.key,
-            fault.given.replace("owner", "server"),
-            fault.allowed.replace("owner", "server"),
-        )
-        for fault in graph.faults(count)
-    ]
+    faults = []
+    for fault in graph.faults(count):
+        # what is wrong in a file names that, which may have any name
+        given = fault.given if fault.key == "graph.path" else fault.given.replace("owner", "server")
+        faults.append(Fault(fault.key, given, fault.allowed.replace("owner", "server")))
+    return faults
 
 
 def neighbours(graph: GraphKind, count: int) -> Neighbours | None:

@@ -26,6 +26,7 @@ from asyncdp_sim.network.table_file import (
     FromFile,
     by_line,
     columns_of,
+    is_number,
     moment_of,
     shortened,
     time_of,
@@ -146,7 +147,7 @@ class Reading:
         if self.named or all(cell != "" and time_of(cell) is None for cell in places):
             number = {name: place for place, name in enumerate(places, start=1)}
             return np.array([number[cell] for cell in cells]), (), tuple(places)
-        number = {cell: _number(cell) for cell in places}
+        number = {cell: int(cell) if is_number(cell) else 0 for cell in places}
         first = tuple(
             (self.columns.lines[place], number[cell], f"{show(cell)} ({self._where(place)})")
             for cell, place in places.items()
@@ -158,6 +159,9 @@ class Reading:
         columns = [self.columns.cells[column] for column in COLUMNS[1:]]
         filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
         if all(moment_of(cell) is None for cell in filled):
+            if self.origin is not None:
+                rule = "allowed only where the file has ISO 8601 times"
+                self.wrong.append((1, Fault("availability.origin", repr(self.origin), rule)))
             return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
         moments = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
         asked = None if self.origin is None else moment_of(self.origin)
@@ -221,11 +225,6 @@ class Reading:
     def _spelled(self, place: int) -> str:
         start, end = (self.columns.cells[column][place] for column in COLUMNS[1:])
         return f"[{start}, {end})"
-
-
-def _number(cell: str) -> int:
-    """Return the number of an owner; 0 where a cell holds no such number."""
-    return int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else 0
 
 
 KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS)}"
