@@ -116,6 +116,8 @@ def presence(facts: Facts) -> Iterator[Prediction]:
     reason = "" if in_step is None else in_step(available, network)
     if facts.wires_fail and not available.drawn_per_tick:
         reason = "links fail"
+    if available.drawn_per_tick and shares is not None and max(shares) > min(shares):
+        reason = reason or facts.unasked  # shares are of ticks or queries that there are
     if shares is None:
         reason = f"availability is {kind}, which has no long run"
     value = None if reason or shares is None else fsum(shares) / facts.n_owners

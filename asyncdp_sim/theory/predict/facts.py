@@ -42,6 +42,8 @@ class Facts:
     """Why no update comes between a read and its use, whatever takes time; else empty."""
     dependent = ""
     """Why owners of successive answers depend on each other, whatever else holds; else empty."""
+    unasked = ""
+    """Why some owner may never be asked; empty where each is again and again."""
 
     def __init__(self, network: Network) -> None:
         self.network = network

@@ -166,9 +166,12 @@ class DispatchFacts(Facts):
         without budget go to others.
         """
         network = self.network
+        available, queries = network.availability, max(network.mean_times("query"))
+        stays = available.all_return or (available.drawn_per_tick and queries == 0)
         budget, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
         spent = "" if budget >= most else f"budgets of {budget} answers in all may be spent"
         no_formula_if(self.buffered or self.can_lose_messages or self.shared or spent)
+        no_formula_if(not stays, "tasks of owners that are offline fail after a while")
         return self.protocol.tasks - 1.0
 
     @override
@@ -184,6 +187,12 @@ class DispatchFacts(Facts):
         no_formula_if(not self.exponential() or not never_wait, lawless)
         rate = fsum(1 / time for time in times)
         return tuple(1 / time / rate if one_each else 1 / tasks for time in times)
+
+    @property
+    @override
+    def unasked(self) -> str:
+        few = self.protocol.to == "same" and self.protocol.tasks < self.n_owners
+        return "some owners have no task" if few else self._by_policy
 
     @property
     def _by_policy(self) -> str:
