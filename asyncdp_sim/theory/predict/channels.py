@@ -245,7 +245,7 @@ class AlohaTheory(ChannelTheory):
             survived = formulas.aloha_infinite(offered)
             if ratio is not None:
                 survived = formulas.aloha_infinite_capture(offered, ratio)
-            return RandomAccess.from_rates(survived / offered, load.total)
+            return RandomAccess(survived / offered, load.total)
         if ratio is None:
             return formulas.aloha(load.n_owners, load.rate, load.airtime)
         return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
@@ -263,9 +263,7 @@ class SlottedAlohaTheory(ChannelTheory):
         if not load.overlap:
             return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
         per_slot = load.total * slot
-        return RandomAccess.from_rates(
-            formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total
-        )
+        return RandomAccess(formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total)
 
 
 class CsmaTheory(ChannelTheory):
@@ -294,12 +292,10 @@ class CsmaTheory(ChannelTheory):
             return formula(load.n_owners, load.rate, airtime, delay)
         if channel.gives_up:
             endless = formulas.csma_giving_up(offered, delay / airtime, detecting=detects)
-            return RandomAccess.from_rates(
-                endless.success_probability, endless.attempt_rate / airtime
-            )
+            return RandomAccess(endless.success_probability, endless.attempt_rate / airtime)
         if load.overlap and channel.persistence == 1.0 and not detects:
             survived = formulas.csma_one_persistent_infinite(offered, delay / airtime)
-            return RandomAccess.from_rates(survived / offered, load.total)
+            return RandomAccess(survived / offered, load.total)
         return super().solve(load)
 
 
@@ -393,9 +389,9 @@ class TdmaTheory(ChannelTheory):
     def solve(self, load: Load) -> RandomAccess:
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
-            return RandomAccess.from_rates(1.0, load.n_owners / (frame * slot))
+            return RandomAccess(1.0, load.n_owners / (frame * slot))
         flows = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
-        return RandomAccess.from_rates(1.0, fsum(flows) / frame)
+        return RandomAccess(1.0, fsum(flows) / frame)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -426,7 +422,7 @@ class BottleneckTheory(ChannelTheory):
     @override
     def solve(self, load: Load) -> RandomAccess:
         rate = load.total if load.overlap else self._rate(load, load.n_owners)
-        return RandomAccess.from_rates(1.0, rate)
+        return RandomAccess(1.0, rate)
 
     @override
     def on_air(self, load: Load, rate: float) -> float:
@@ -452,7 +448,7 @@ class BottleneckTheory(ChannelTheory):
     def _rate(self, load: Load, n_owners: int) -> float:
         """Return the updates per time unit of so many of the owners."""
         away = self._idle(load) + (load.delay or 0.0)
-        return closed_network(n_owners, [1.0], [load.airtime], [away]).throughput
+        return closed_network(n_owners, [1.0], [load.airtime], [away])[0]
 
 
 class ParallelTheory(ChannelTheory):
@@ -494,7 +490,7 @@ class ParallelTheory(ChannelTheory):
             result = self._each.access(part)
             begun.append(count * result.attempt_rate)
             survived.append(count * result.success_rate)
-        return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
+        return RandomAccess(fsum(survived) / fsum(begun), fsum(begun))
 
     @override
     def on_air(self, load: Load, rate: float) -> float:

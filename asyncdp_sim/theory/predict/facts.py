@@ -175,17 +175,16 @@ class Facts:
         sure = plain and alike(self.services) and not self.wires_fail
         return self.services[0] if sure else None
 
-    def moments(self) -> tuple[float, float, float]:
-        """Return E S, E S² and E S³ of an exchange by an owner drawn by its rate."""
+    def moments(self) -> tuple[float, float]:
+        """Return E S and E S² of an exchange by an owner drawn by its rate."""
         rates = self.rates or (1.0,) * self.n_owners
-        total, sums = fsum(rates), [0.0, 0.0, 0.0]
+        total, first, second = fsum(rates), 0.0, 0.0
         laws = [self.laws(stage) for stage in STAGES]
         for i, (rate, mean) in enumerate(zip(rates, self.services, strict=True)):
             variance = fsum(stage_laws[i].variance for stage_laws in laws)
-            third = fsum(stage_laws[i].third for stage_laws in laws)
-            raw = (mean, variance + mean**2, third + 3 * mean * variance + mean**3)
-            sums = [sofar + rate / total * moment for sofar, moment in zip(sums, raw, strict=True)]
-        return sums[0], sums[1], sums[2]
+            first += rate / total * mean
+            second += rate / total * (variance + mean**2)
+        return first, second
 
     @property
     def not_poisson(self) -> str:

@@ -219,7 +219,7 @@ class DispatchFacts(Facts):
         no_formula_if(self._doubt)
         no_formula_if(self._not_exponential if tasks > 1 else "")
         times = self._times("none" if tasks == 1 else queue)
-        return closed_network(tasks, self._chances, *times).throughput
+        return closed_network(tasks, self._chances, *times)[0]
 
     def _rates_of_same(self) -> tuple[float, ...]:
         """Return the tasks of each owner that return per time unit, (N,), if to = "same".
@@ -231,7 +231,7 @@ class DispatchFacts(Facts):
         waits = any(n > 1 and away > 0 for n, away in zip(held, travel, strict=True))
         no_formula_if(self._not_exponential if waits else "")
         return tuple(
-            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,)).throughput
+            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,))[0]
             for n, busy, away in zip(held, work, travel, strict=True)
         )
 
@@ -413,7 +413,7 @@ class RequestFacts(Facts):
         if self.instant:
             return 0.0
         no_formula_if(self._not_open)
-        return exchanges.fifo_wait(fsum(self.rates or ()), *self.moments()).mean
+        return exchanges.fifo_wait(fsum(self.rates or ()), *self.moments())
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | None:
@@ -423,8 +423,7 @@ class RequestFacts(Facts):
     def _locked(self) -> tuple[float, ...]:
         """Return throughput, utilisation and the part of requests that are refused."""
         no_formula_if(self.disturbed or self.slow_requests or self.waits)
-        result = exchanges.refusing_unequal(self.rates or (), self.services)
-        return result.update_rate, result.busy_fraction, result.refusal_probability
+        return exchanges.refusing_unequal(self.rates or (), self.services)
 
     def _queue(self) -> tuple[float, ...]:
         """Return throughput and utilisation of the open queue.
