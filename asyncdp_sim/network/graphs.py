@@ -47,10 +47,12 @@ class GraphKind(CachedSpec, Variant):
 
     def edges(self, n_owners: int) -> tuple[Edge, ...]:
         """Return the edges in ascending order; that order numbers their clocks."""
-        if n_owners not in self._edges:
+        key = f"edges of {n_owners}"
+        if key not in self.remembered:
             pairs = {(min(pair), max(pair)) for pair in self.links(n_owners)}
-            self._edges[n_owners] = tuple(sorted(pairs))
-        return self._edges[n_owners]
+            self.remembered[key] = tuple(sorted(pairs))
+        edges: tuple[Edge, ...] = self.remembered[key]
+        return edges
 
     def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
@@ -82,32 +84,16 @@ class GraphKind(CachedSpec, Variant):
 
     def _split(self, n_owners: int) -> list[Fault]:
         """Return a fault where some nodes have no path to the first."""
-        first, *other_nodes = self.nodes(n_owners)
-        reached = reachable(first, self.edges(n_owners))
-        cut = [node for node in other_nodes if node not in reached]
+        import networkx as nx  # takes long to import
+
+        nodes = self.nodes(n_owners)
+        reached = nx.node_connected_component(self.build(n_owners), nodes[0])
+        cut = [node for node in nodes if node not in reached]
         if len(cut) == 0:
             return []
         subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {some_of(cut, 10)} have"
         rule = f"allowed is a connected graph: {self.remedy}"
-        return [Fault("graph", f"one in which {subject} no path to owner {first}", rule)]
-
-    @cached_property
-    def _edges(self) -> dict[int, tuple[Edge, ...]]:
-        return {}
-
-
-def reachable(first: int, edges: Iterable[Edge]) -> set[int]:
-    """Return the nodes that have a path to one, and itself."""
-    near: dict[int, list[int]] = {}
-    for a, b in edges:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    reached, waiting = {first}, [first]
-    while len(waiting) > 0:
-        new = set(near.get(waiting.pop(), ())) - reached
-        reached |= new
-        waiting += new
-    return reached
+        return [Fault("graph", f"one in which {subject} no path to owner {nodes[0]}", rule)]
 
 
 COLUMNS = ("source", "target")
