@@ -361,11 +361,11 @@ class Empirical(FromFile, DrawnLaw):
     def mean(self) -> float:
         return fsum(self.durations_measured) / len(self.durations_measured)
 
-    @property
-    @override
-    def variance(self) -> float:
+    def _variance(self) -> float:
         mean, values = self.mean, self.durations_measured
         return fsum((v - mean) ** 2 for v in values) / len(values)
+
+    variance = trait(_variance)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

@@ -113,7 +113,7 @@ def load_of(facts: Facts) -> Load:
         n_owners=facts.n_owners,
         rates=facts.rates or (),
         airtime=network.airtime or 0.0,
-        overlap=facts.overlap,
+        overlap=facts.protocol.overlap,
         attempts=1 + network.channel.retransmissions,
         fresh=network.channel.resend == "fresh",
         saturated=saturated,
@@ -127,7 +127,7 @@ def load_of(facts: Facts) -> Load:
 
 def _slow(facts: Facts) -> str:
     """Why answers do not begin at ticks of owners idle until then, where that matters."""
-    if facts.overlap:  # a Poisson process displaced by independent times is one
+    if facts.protocol.overlap:  # a Poisson process displaced by independent times is one
         return ""
     network = facts.network
     if max(*network.mean_times("query"), *network.mean_times("compute")) > 0:
@@ -216,10 +216,6 @@ class ChannelTheory:
     def setting(self, airtime: float) -> str:  # noqa: ARG002
         """Return a label that distinguishes its throughput curve from others of this kind."""
         return ""
-
-    def spread_alike(self) -> Any:
-        """Return the channel as an infinite population has it: spread alike, if over several."""
-        return self.channel
 
 
 class AlohaTheory(ChannelTheory):
@@ -471,10 +467,6 @@ class ParallelTheory(ChannelTheory):
         return f"{self.channel.channels} channels" + (f", {setting}" if setting else "")
 
     @override
-    def spread_alike(self) -> Parallel:
-        return self.channel.model_copy(update={"choice": "random"})
-
-    @override
     def dependence(self, *, overlap: bool) -> str:
         if overlap and self.channel.channels > 1 and self.channel.choice == "by-owner":
             return "owners have channels of their own"
@@ -542,7 +534,7 @@ def channel_use(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     channel, airtime = facts.network.channel, facts.network.airtime
     if airtime is not None:
-        population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+        population = "infinite population" if facts.protocol.overlap else f"{facts.n_owners} owners"
         assumed = f"answers of one length, {theory_of(channel).assumed}"
         formula = f"{channel.label}, {population}, {assumed}"
         yield from on_channel(facts, known(_rates, facts), formula)
@@ -570,7 +562,7 @@ def contention(facts: Facts) -> RandomAccess:
 
 def unspent(facts: Facts) -> RandomAccess:
     """Return :func:`contention` of a network whose budgets last for ever."""
-    channel, protocol = facts.network.channel, facts.network.protocol
+    channel, protocol = facts.network.channel, facts.protocol
     if channel.contended is not None and not protocol.always_served:
         raise NoFormulaError(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
@@ -634,8 +626,10 @@ def access_curve(facts: Facts) -> AccessCurve:
     """
     unspent(facts)  # for its error: where it has no formula, there is no curve
     network = facts.network
-    no_formula_if(theory_of(network.channel).dependence(overlap=True) if facts.overlap else "")
-    return _curve(network, None if facts.overlap else facts.n_owners)
+    no_formula_if(
+        theory_of(network.channel).dependence(overlap=True) if facts.protocol.overlap else ""
+    )
+    return _curve(network, None if facts.protocol.overlap else facts.n_owners)
 
 
 @law
@@ -655,7 +649,9 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     no_formula_if(shared.in_turn, "in turn, whatever is sent survives")
     no_formula_if(shared.queues, "whatever is sent survives")
     no_formula_if(shared.breaks_off, BROKEN_OFF)
-    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    channel = network.channel
+    if n_owners is None and type(channel) is Parallel:
+        channel = channel.model_copy(update={"choice": "random"})
     # For its error alone: a channel without a formula at one load has no curve.
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
     return AccessCurve(channel, airtime, n_owners)

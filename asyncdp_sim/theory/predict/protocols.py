@@ -96,8 +96,10 @@ def on_channel(
     facts: Facts, values: tuple[float | Unknown, ...] | Unknown, formula: str
 ) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners share."""
+    shared = facts.network.channel.contended
+    alone = shared is not None and shared.in_turn and facts.protocol.one_each
     for prediction in each_of(("throughput", "collision_rate", "offered_load"), values, formula):
-        if prediction.quantity == "collision_rate" and facts.in_turn:
+        if prediction.quantity == "collision_rate" and alone:
             yield Prediction("collision_rate", 0.0, "each owner has its own slots")
         else:
             yield prediction
@@ -451,7 +453,7 @@ class PushFacts(Facts):
     @override
     def predictions(self) -> Iterator[Prediction]:
         formula = "N idle-or-busy owners, λ/(1+λm) each"
-        if self.overlap:
+        if self.protocol.overlap:
             formula = "every tick starts a job"
         if self.network.clock.saturated:
             formula = "always-busy owners, 1/m each"
