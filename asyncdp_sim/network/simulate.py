@@ -349,7 +349,7 @@ def simulate(
         notes = OccupationNotes(kernel, recorder.spells, network)
     learner = Learner(kernel, recorder, network, learning)
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
-    builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
+    builder = Builder(network, learner, medium, streams, network.superposed, notes)
     crowd = None
     if network.superposed:
         crowd = Crowd(network, learner, builder, streams)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -80,6 +80,7 @@ class IntervalTable:
         ]
 
 
+@dataclass(eq=False)
 class Reading:
     """A file's rows on their way to intervals of owners.
 
@@ -99,19 +100,15 @@ class Reading:
         No interval may end later.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        name: str,
-        *,
-        named: bool,
-        unit: float,
-        origin: str | None,
-        period: float | None,
-    ) -> None:
-        self.columns, self.name, self.named = columns, name, named
-        self.unit, self.origin, self.period = unit, origin, period
-        self.wrong = list(columns.wrong)
+    columns: Columns
+    name: str
+    named: bool
+    unit: float
+    origin: str | None
+    period: float | None
+
+    def __post_init__(self) -> None:
+        self.wrong = list(self.columns.wrong)
 
     def table(self) -> IntervalTable:
         """Return what the rows say."""
@@ -322,9 +319,8 @@ class Intervals(FromFile, AvailabilityKind):
     @cached_property
     def _table(self) -> IntervalTable:
         named, unit = self.names is not None, 1.0 if self.unit is None else self.unit
-        asked: dict[str, Any] = {"named": named, "unit": unit}
-        asked |= {"origin": self.origin, "period": self.period}
-        return Reading(self._content, self._name, **asked).table()
+        of = self._content, self._name, named, unit, self.origin, self.period
+        return Reading(*of).table()
 
     @property
     def _name(self) -> str:

@@ -625,11 +625,9 @@ def access_curve(facts: Facts) -> AccessCurve:
     Networks that differ in the rate of their clocks alone have equal curves.
     """
     unspent(facts)  # for its error: where it has no formula, there is no curve
-    network = facts.network
-    no_formula_if(
-        theory_of(network.channel).dependence(overlap=True) if facts.protocol.overlap else ""
-    )
-    return _curve(network, None if facts.protocol.overlap else facts.n_owners)
+    network, overlap = facts.network, facts.protocol.overlap
+    no_formula_if(theory_of(network.channel).dependence(overlap=True) if overlap else "")
+    return _curve(network, None if overlap else facts.n_owners)
 
 
 @law
