@@ -1,60 +1,21 @@
-"""Names of earlier versions that no longer exist, and what to do instead: add a line to a table.
+"""Names of earlier versions that no longer exist, and what to do instead, read from ``gone.toml``.
 
 A result that an earlier version made with such a name is still opened; a scenario, a command or an
 option that is given one is refused in one line.
 """
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-KINDS = {
-    "staircase": "allowed is laplace",
-    "fitted": "allowed is public-rows",
-    "moments": "allowed is public-rows",
-    "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
-    "huber": "allowed is python:huber.py:Huber, an example in docs/kinds",
-    "scale-free": "allowed is file: NetworkX writes the graph, as asyncdp docs own-network shows",
-    "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
-}
-"""Values of a ``kind``."""
-
-FIELDS: dict[str, str] = {
-    "adversary": "attacks on learning are not simulated; remove the table",
-    "acceptance": "attacks on learning are not simulated; remove the table",
-    "algorithm.trim": "attacks on learning are not simulated; remove the field",
-    "trigger": "owners answer every query that they receive; remove the table",
-}
-"""Dotted paths of tables and fields of a scenario; of a table, its own path is enough."""
-
-COLUMNS: dict[str, str] = {
-    "withheld": "owners answer every query that they receive",
-}
-"""Columns of a result's tables: those of older results are not read."""
-
-ENTRIES: dict[str, str] = {
-    "owners-that-lie": "attacks on learning are not simulated; asyncdp list prints all names",
-}
-"""Names of scenarios of the catalogue."""
-
-COMMANDS: dict[str, str] = {
-    "import fedscale": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
-    "import flash": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
-    "import topology": "write a graph file with NetworkX, a recipe in asyncdp docs own-network",
-    "rehearse": "asyncdp export flower SCENARIO -o DIR writes an app that runs the scenario on "
-    "real machines",
-}
-"""Commands, or a command and its first argument: ``import topology``."""
-
-_BY_RUNS = "a forecast is simulated runs, on the records of each owner; leave it out"
-OPTIONS = {
-    "forecast --common": _BY_RUNS,
-    "forecast --heterogeneity": _BY_RUNS,
-    "forecast --own": _BY_RUNS,
-    "forecast --sweep": "forecast one cell with --set PATH=VALUE, or run all with asyncdp sweep",
-    "--no-cache": "no records are kept between commands; leave it out",
-    "--schedule": "sweep privacy.budget.growth to compare parts of budgets",
-}
-"""Options of any command, or of one: ``forecast --sweep``."""
+_NAMES: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8")
+)
+KINDS, FIELDS, COLUMNS = (_NAMES[table] for table in ("kinds", "fields", "columns"))
+"""Values of a ``kind``; dotted paths of a scenario; columns of a result's tables."""
+ENTRIES, COMMANDS, OPTIONS = (_NAMES[table] for table in ("entries", "commands", "options"))
+"""Names of the catalogue; commands, or one with its first argument; options, or one of a command"""
 
 EARLIER: dict[str, tuple[str, str, str]] = {
     "dcf": ("counting", "bianchi", "frozen"),

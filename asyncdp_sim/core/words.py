@@ -24,7 +24,7 @@ def number(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
+    return f"{value:,.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def to_digits(value: float, width: float) -> str:

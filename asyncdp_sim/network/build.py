@@ -1,6 +1,7 @@
 """The owners of a network: their streams, durations, processors and links, and notes on them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import InitVar, dataclass
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -163,6 +164,7 @@ class _NotedProcessor(Processor):
         self._spells.end(spell)
 
 
+@dataclass(eq=False)
 class Builder:
     """Makes the owners of one replicate.
 
@@ -181,24 +183,17 @@ class Builder:
         Records the states of owners (sending, computing, …), where the network asks for it.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        learner: Learner,
-        medium: Medium | None,
-        streams: Scope,
-        *,
-        shared: bool = False,
-        notes: OccupationNotes | None = None,
-    ) -> None:
-        self._notes = notes
-        self._network = network
-        self._learner = learner
-        self._medium = medium
-        self._streams = streams
-        self.policy = policy_of(network)
+    _network: Network
+    _learner: Learner
+    _medium: Medium | None
+    _streams: Scope
+    shared: InitVar[bool] = False
+    _notes: OccupationNotes | None = None
+
+    def __post_init__(self, shared: bool) -> None:
+        self.policy = policy_of(self._network)
         self._known: dict[int, Owner] | None = {} if shared else None
-        self._stages = _stages(network)
+        self._stages = _stages(self._network)
         self._shared = self._durations(1) if shared else None
 
     def owner(self, number: int) -> Owner:

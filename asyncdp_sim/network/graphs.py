@@ -19,8 +19,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
-from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
+from asyncdp_sim.network.table_file import FromFile, LinkFile, is_number, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER
 
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ class GraphKind(CachedSpec, Variant):
 
     def edges(self, n_owners: int) -> tuple[Edge, ...]:
         """Return the edges in ascending order; that order numbers their clocks."""
-        if n_owners not in self._edges:
+        key = f"edges of {n_owners}"
+        if key not in self.remembered:
             pairs = {(min(pair), max(pair)) for pair in self.links(n_owners)}
-            self._edges[n_owners] = tuple(sorted(pairs))
-        return self._edges[n_owners]
+            self.remembered[key] = tuple(sorted(pairs))
+        edges: tuple[Edge, ...] = self.remembered[key]
+        return edges
 
     def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
@@ -81,32 +84,16 @@ class GraphKind(CachedSpec, Variant):
 
     def _split(self, n_owners: int) -> list[Fault]:
         """Return a fault where some nodes have no path to the first."""
-        first, *other_nodes = self.nodes(n_owners)
-        reached = reachable(first, self.edges(n_owners))
-        cut = [node for node in other_nodes if node not in reached]
+        import networkx as nx  # takes long to import
+
+        nodes = self.nodes(n_owners)
+        reached = nx.node_connected_component(self.build(n_owners), nodes[0])
+        cut = [node for node in nodes if node not in reached]
         if len(cut) == 0:
             return []
         subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {some_of(cut, 10)} have"
         rule = f"allowed is a connected graph: {self.remedy}"
-        return [Fault("graph", f"one in which {subject} no path to owner {first}", rule)]
-
-    @cached_property
-    def _edges(self) -> dict[int, tuple[Edge, ...]]:
-        return {}
-
-
-def reachable(first: int, edges: Iterable[Edge]) -> set[int]:
-    """Return the nodes that have a path to one, and itself."""
-    near: dict[int, list[int]] = {}
-    for a, b in edges:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    reached, waiting = {first}, [first]
-    while len(waiting) > 0:
-        new = set(near.get(waiting.pop(), ())) - reached
-        reached |= new
-        waiting += new
-    return reached
+        return [Fault("graph", f"one in which {subject} no path to owner {nodes[0]}", rule)]
 
 
 COLUMNS = ("source", "target")
@@ -168,10 +155,10 @@ class EdgeFile(FromFile, GraphKind):
         """Edges with where they stand, and faults."""
         edges, wrong = [], [fault for _, fault in self._content.wrong]
         for a, b, _, place in self._content.edges:
-            if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
+            if is_number(a) and is_number(b):
                 edges.append(((int(a), int(b)), place))
             else:
-                shown = f"the edge {a!r} to {b!r} ({place})"
+                shown = f"the edge {show(a)} to {show(b)} ({place})"
                 wrong.append(Fault("graph.path", shown, "allowed are numbers of owners"))
         return edges, wrong
 
@@ -320,14 +307,12 @@ ServerGraph = Annotated[Ring | Complete | GeometricGraph | Edges | EdgeFile | Gr
 
 def faults_of_servers(graph: GraphKind, count: int) -> list[Fault]:
     """Return why it is no connected graph of so many servers."""
-    return [
-        Fault(
-            fault.key,
-            fault.given.replace("owner", "server"),
-            fault.allowed.replace("owner", "server"),
-        )
-        for fault in graph.faults(count)
-    ]
+    faults = []
+    for fault in graph.faults(count):
+        # what is wrong in a file names that, which may have any name
+        given = fault.given if fault.key == "graph.path" else fault.given.replace("owner", "server")
+        faults.append(Fault(fault.key, given, fault.allowed.replace("owner", "server")))
+    return faults
 
 
 def neighbours(graph: GraphKind, count: int) -> Neighbours | None:

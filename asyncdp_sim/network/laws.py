@@ -1,7 +1,7 @@
 """Laws of durations: latency, computing time, and whatever else takes time.
 
-A law knows its mean, variance and third central moment (model time units), and yields durations
-in ticks, drawn in blocks; the size of a block never changes the values.
+A law knows its mean and its variance (model time units), and yields durations in ticks, drawn in
+blocks; the size of a block never changes the values.
 """
 
 from abc import abstractmethod
@@ -52,8 +52,7 @@ class LawKind(Variant):
     """Durations are of a list of values: they may keep step with whatever else is regular."""
     durations_measured: ClassVar[tuple[float, ...] | None] = None
     """Durations of which it draws one with replacement; None of all other laws."""
-    central_moments: ClassVar[tuple[float, float]]
-    """Variance and third central moment."""
+    variance: ClassVar[float]
     least: ClassVar[float] = 0.0
     """Infimum of the durations."""
     window: ClassVar[float | None] = None
@@ -64,16 +63,6 @@ class LawKind(Variant):
         @property
         def mean(self) -> float:
             """Mean."""
-
-    @property
-    def variance(self) -> float:
-        """Variance."""
-        return self.central_moments[0]
-
-    @property
-    def third(self) -> float:
-        """Third central moment."""
-        return self.central_moments[1]
 
     def in_a_row(self, count: int) -> "LawKind | None":
         """Return the law of so many durations, one after another; None where it has no name."""
@@ -127,8 +116,7 @@ class FixedLaw(LawKind):
     constant = True
     memoryless = False
     least = trait(lambda self: self.mean)
-
-    central_moments = trait(lambda _: (0.0, 0.0))
+    variance = 0.0
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -199,7 +187,7 @@ class Exponential(DrawnLaw):
     kind: Literal["exponential"] = "exponential"
     mean: Mean
 
-    central_moments = trait(lambda self: (self.mean**2, 2 * self.mean**3))
+    variance = trait(lambda self: self.mean**2)
 
     @override
     def in_a_row(self, count: int) -> "Gamma":
@@ -227,9 +215,7 @@ class Lognormal(DrawnLaw):
     mean: Mean
     cv: Variation
 
-    central_moments = trait(
-        lambda self: ((self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2))
-    )
+    variance = trait(lambda self: (self.mean * self.cv) ** 2)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -252,9 +238,7 @@ class Gamma(DrawnLaw):
     mean: Mean
     cv: GammaVariation
 
-    central_moments = trait(
-        lambda self: ((self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4)
-    )
+    variance = trait(lambda self: (self.mean * self.cv) ** 2)
 
     @override
     def in_a_row(self, count: int) -> Self:
@@ -291,7 +275,7 @@ class Uniform(DrawnLaw):
     def mean(self) -> float:
         return (self.low + self.high) / 2
 
-    central_moments = trait(lambda self: ((self.high - self.low) ** 2 / 12, 0.0))
+    variance = trait(lambda self: (self.high - self.low) ** 2 / 12)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -377,12 +361,11 @@ class Empirical(FromFile, DrawnLaw):
     def mean(self) -> float:
         return fsum(self.durations_measured) / len(self.durations_measured)
 
-    central_moments = trait(lambda self: (self._moment(2), self._moment(3)))
-
-    def _moment(self, power: int) -> float:
-        """Return a central moment."""
+    def _variance(self) -> float:
         mean, values = self.mean, self.durations_measured
-        return fsum((v - mean) ** power for v in values) / len(values)
+        return fsum((v - mean) ** 2 for v in values) / len(values)
+
+    variance = trait(_variance)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

@@ -201,6 +201,7 @@ class Patience:
             self._learner.lock.release()
 
 
+@dataclass(eq=False)
 class Link:
     """Carries one owner's messages.
 
@@ -217,28 +218,21 @@ class Link:
         Waits before further transmissions; without it they follow at once.
     """
 
-    def __init__(
-        self,
-        owner: Owner,
-        learner: Learner,
-        policy: DeliveryPolicy,
-        losses: Losses,
-        port: Port | None,
-        backoff: Backoff | None,
-    ) -> None:
-        self._owner = owner
-        self._learner = learner
-        self.policy = policy
-        self.losses = losses
-        self._port = port
-        self._backoff = backoff
+    _owner: Owner
+    _learner: Learner
+    policy: DeliveryPolicy
+    losses: Losses
+    _port: Port | None
+    _backoff: Backoff | None
+
+    def __post_init__(self) -> None:
+        owner, policy, losses = self._owner, self.policy, self.losses
         self._vanishes = policy.vanishes
         self._may_lose_requests = losses["request"] is not None or policy.request_ticks is not None
         self.asks_at_once = owner.request is None and not self._may_lose_requests
         """Whether a request reaches the learner at the tick at which it is sent."""
-        self._acknowledges = (
-            owner.acknowledgement is not None or losses["acknowledgement"] is not None
-        )
+        acknowledged = owner.acknowledgement, losses["acknowledgement"]
+        self._acknowledges = acknowledged != (None, None)
 
     def send_request(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it has reached the learner."""

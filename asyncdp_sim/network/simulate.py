@@ -1,6 +1,7 @@
 """Simulates a network, event by event."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
@@ -249,6 +250,7 @@ class Joined:
         self._learner = learner
         self._medium = medium
         self._streams = streams
+        self._cuts = Counter[int]()  # by owner, those that are not restored yet
 
     @property
     def n_owners(self) -> int:
@@ -280,15 +282,18 @@ class Joined:
     def cut(self, owners: Iterable[int] | None = None) -> None:
         """Take owners (from 1; all of them by default) off line."""
         for owner in self._named(owners):
+            self._cuts[owner.number] += 1
             owner.set_online(False, self._learner)
 
     def restore(self, owners: Iterable[int] | None = None) -> None:
         """Bring owners that were cut off on line again, unless something else keeps them off."""
         for owner in self._named(owners):
-            owner.set_online(True, self._learner)
+            if self._cuts[owner.number] > 0:
+                self._cuts[owner.number] -= 1
+                owner.set_online(True, self._learner)
 
     def _named(self, owners: Iterable[int] | None) -> list[Owner]:
-        return [self._owners[number - 1] for number in owners or range(1, self.n_owners + 1)]
+        return [*self._owners] if owners is None else [self._owners[i - 1] for i in owners]
 
 
 Process = Callable[[Kernel, Joined], Generator[Event, Any, Any]]
@@ -344,7 +349,7 @@ def simulate(
         notes = OccupationNotes(kernel, recorder.spells, network)
     learner = Learner(kernel, recorder, network, learning)
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
-    builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
+    builder = Builder(network, learner, medium, streams, network.superposed, notes)
     crowd = None
     if network.superposed:
         crowd = Crowd(network, learner, builder, streams)

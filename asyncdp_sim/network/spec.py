@@ -187,12 +187,16 @@ def meeting(parts: "Network") -> float:
     last, so that P(i_{k+1} = i_k) is short by (N − 1)/(2N)·x of itself, to first order. A regular
     clock's period is off by x/2 of itself at most: ``tests/verification/test_resolution.py``.
 
-    Owners without a clock begin anew when a job ends, at the rate of jobs. Where ticks have no
-    rate none meet by rounding.
+    Owners without a clock begin anew when a job ends, at the rate of jobs; so do tasks that are
+    handed out, at the rate of the fastest owner's at most. Where ticks have no rate none meet by
+    rounding.
     """
     rates = parts.clock.rates(parts.n_owners)
     if parts.clock.saturated:
         rates = tuple(1 / time for time in parts.exchange_times() if time > 0)
+    elif parts.protocol.restarts_immediately:
+        fastest = min(parts.exchange_times())
+        rates = ((parts.protocol.left_open + 1) / fastest,) if fastest > 0 else None
     return 0.0 if rates is None else sum(rate / TICKS_PER_UNIT for rate in rates)
 
 
@@ -208,7 +212,8 @@ def _unresolved(parts: "Network") -> Iterator[Fault]:
         yield Fault("clock.rate", f"{slowest:g}", rule)
     elif met > REFUSED:
         clocks = ("clock.rate", "clocks tick")
-        key, events = ("compute", "jobs end") if parts.clock.saturated else clocks
+        jobs = parts.clock.saturated or parts.protocol.restarts_immediately
+        key, events = ("compute", "jobs end") if jobs else clocks
         shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
         steps = f"as time is counted in steps of {1 / TICKS_PER_UNIT:g}"
         remedy = "choose a shorter time unit, by which rates fall and times grow"

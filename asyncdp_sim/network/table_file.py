@@ -134,10 +134,13 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
 def _cells(column: Any) -> list[str]:
     """Return the texts of a Parquet column: numbers, and ISO times to the microsecond."""
     import pyarrow as pa
+    from pyarrow.compute import CastOptions
 
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.string())
-    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        finest = pa.timestamp("us", column.type.tz)
+        column = column.cast(options=CastOptions(finest, allow_time_truncate=True)).cast("string")
+    whole = pa.types.is_integer(column.type) and column.null_count == 0  # else NumPy makes floats
+    numbers = whole or pa.types.is_floating(column.type)
     cells = column.to_numpy(zero_copy_only=False).tolist() if numbers else column.to_pylist()
     same: dict[str, str] = {}  # a long log repeats its owners and times: each text is kept once
     return [same.setdefault(text, text) for text in ("" if c is None else str(c) for c in cells)]
@@ -245,6 +248,11 @@ def time_of(cell: str) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value <= LONGEST and "_" not in cell else None
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell holds a whole number ≥ 0, as owners have, of at most nine digits."""
+    return cell.isascii() and cell.isdigit() and len(cell) < 10
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

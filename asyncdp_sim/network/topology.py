@@ -137,22 +137,25 @@ class TopologyKind(CachedSpec, Variant):
 
     def build(self, n_owners: int) -> "nx.Graph":
         """Return the graph of :meth:`draw`, made once and frozen."""
-        if n_owners not in self._graphs:
+        key = f"graph of {n_owners}"
+        if key not in self.remembered:
             import networkx as nx  # takes long to import
 
-            self._graphs[n_owners] = nx.freeze(self.draw(n_owners))
-        return self._graphs[n_owners]
+            self.remembered[key] = nx.freeze(self.draw(n_owners))
+        return self.remembered[key]
 
     def distances(self, n_owners: int) -> tuple[float, ...]:
         """Return each owner's distance from the learner (time units); inf without a path."""
-        if n_owners not in self._distances:
+        key = f"distances of {n_owners}"
+        if key not in self.remembered:
             import networkx as nx
 
             graph = self.build(n_owners)
             reached = nx.single_source_dijkstra_path_length(graph, LEARNER, weight="latency")
             numbers = range(1, n_owners + 1)
-            self._distances[n_owners] = tuple(float(reached.get(i, inf)) for i in numbers)
-        return self._distances[n_owners]
+            self.remembered[key] = tuple(float(reached.get(i, inf)) for i in numbers)
+        distances: tuple[float, ...] = self.remembered[key]
+        return distances
 
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Set every owner's distance (ticks), and start the links' failures."""
@@ -168,14 +171,6 @@ class TopologyKind(CachedSpec, Variant):
             return ""
         names = some_of(cut, 10)
         return f"owner {names} has" if len(cut) == 1 else f"owners {names} have"
-
-    @cached_property
-    def _graphs(self) -> "dict[int, nx.Graph]":
-        return {}
-
-    @cached_property
-    def _distances(self) -> dict[int, tuple[float, ...]]:
-        return {}
 
 
 class RandomGraph(TopologyKind):

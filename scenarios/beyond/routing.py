@@ -92,7 +92,7 @@ def off_delays(sweep: Sweep) -> float:
     scenario = load(cell.result.directory / "scenario.toml")[0]
     means = [law.mean for law in facts_of(scenario.network).laws("compute")]
     count = len(means)
-    exact = np.array(closed_network(ALL, (1 / count,) * count, means, (0.0,) * count).staleness)
+    exact = np.array(closed_network(ALL, (1 / count,) * count, means, (0.0,) * count)[1])
     k, owner, late = cell.result.columns("updates", "k", "owner", "staleness")
     settled = k > k.max() / 2
     slow = np.array(means)[owner - 1] == max(means)

@@ -8,6 +8,26 @@ from math import exp, floor, fsum
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.exchanges import fifo_wait
+
+
+def mean_square(rate: float, mean: float, second: float, third: float) -> float:
+    """Return E W² = 2(E W)² + ΛE S³/(3(1−ρ)): M/G/1, first come first served.
+
+    Parameters
+    ----------
+    rate : float
+        Λ > 0.
+    mean, second, third : float
+        E S > 0, E S² ≥ (E S)² and E S³ ≥ (E S²)²/E S. For S constant m, m², m³; for S
+        exponential m, 2m², 6m³.
+
+    References
+    ----------
+    Kleinrock, Queueing Systems, volume 1 (1975), chapter 5 (Takács).
+    """
+    first = fifo_wait(rate, mean, second)
+    return 2 * first**2 + rate * third / (3 * (1 - rate * mean))
 
 
 def exponential_tail(rate: float, mean: float, time: float) -> float:

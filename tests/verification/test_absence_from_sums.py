@@ -14,7 +14,8 @@ from asyncdp_sim.privacy.accountants.pairs import epsilon_of
 from asyncdp_sim.privacy.mechanisms import GaussianShares
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
+from asyncdp_sim.theory.formulas.exchanges import sum_opens
+from scenarios.beyond.observers.secure_sums import asked_by_step
 
 from .test_aggregation import DELTA, EQUAL, scenario
 from .zscores import LIMIT, require, score, seen

@@ -57,7 +57,7 @@ def measure(channel, theory, rates, *, overlap, window, warm, seed, count=RUNS, 
 def infinite(throughput, rate, airtime):
     """Return what a formula for infinitely many owners says per time unit, not per airtime."""
     surviving = throughput(rate * airtime) / airtime
-    return RandomAccess(surviving / rate, surviving, rate)
+    return RandomAccess(surviving / rate, rate)
 
 
 CASES = {

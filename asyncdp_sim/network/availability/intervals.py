@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,6 +26,7 @@ from asyncdp_sim.network.table_file import (
     FromFile,
     by_line,
     columns_of,
+    is_number,
     moment_of,
     shortened,
     time_of,
@@ -79,6 +80,7 @@ class IntervalTable:
         ]
 
 
+@dataclass(eq=False)
 class Reading:
     """A file's rows on their way to intervals of owners.
 
@@ -98,19 +100,15 @@ class Reading:
         No interval may end later.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        name: str,
-        *,
-        named: bool,
-        unit: float,
-        origin: str | None,
-        period: float | None,
-    ) -> None:
-        self.columns, self.name, self.named = columns, name, named
-        self.unit, self.origin, self.period = unit, origin, period
-        self.wrong = list(columns.wrong)
+    columns: Columns
+    name: str
+    named: bool
+    unit: float
+    origin: str | None
+    period: float | None
+
+    def __post_init__(self) -> None:
+        self.wrong = list(self.columns.wrong)
 
     def table(self) -> IntervalTable:
         """Return what the rows say."""
@@ -146,7 +144,7 @@ class Reading:
         if self.named or all(cell != "" and time_of(cell) is None for cell in places):
             number = {name: place for place, name in enumerate(places, start=1)}
             return np.array([number[cell] for cell in cells]), (), tuple(places)
-        number = {cell: _number(cell) for cell in places}
+        number = {cell: int(cell) if is_number(cell) else 0 for cell in places}
         first = tuple(
             (self.columns.lines[place], number[cell], f"{show(cell)} ({self._where(place)})")
             for cell, place in places.items()
@@ -158,6 +156,9 @@ class Reading:
         columns = [self.columns.cells[column] for column in COLUMNS[1:]]
         filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
         if all(moment_of(cell) is None for cell in filled):
+            if self.origin is not None:
+                rule = "allowed only where the file has ISO 8601 times"
+                self.wrong.append((1, Fault("availability.origin", repr(self.origin), rule)))
             return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
         moments = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
         asked = None if self.origin is None else moment_of(self.origin)
@@ -221,11 +222,6 @@ class Reading:
     def _spelled(self, place: int) -> str:
         start, end = (self.columns.cells[column][place] for column in COLUMNS[1:])
         return f"[{start}, {end})"
-
-
-def _number(cell: str) -> int:
-    """Return the number of an owner; 0 where a cell holds no such number."""
-    return int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else 0
 
 
 KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS)}"
@@ -323,9 +319,8 @@ class Intervals(FromFile, AvailabilityKind):
     @cached_property
     def _table(self) -> IntervalTable:
         named, unit = self.names is not None, 1.0 if self.unit is None else self.unit
-        asked: dict[str, Any] = {"named": named, "unit": unit}
-        asked |= {"origin": self.origin, "period": self.period}
-        return Reading(self._content, self._name, **asked).table()
+        of = self._content, self._name, named, unit, self.origin, self.period
+        return Reading(*of).table()
 
     @property
     def _name(self) -> str:

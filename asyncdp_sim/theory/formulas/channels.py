@@ -27,20 +27,17 @@ class RandomAccess:
     ----------
     success_probability : float
         Share of the answers begun that survive.
-    success_rate : float
-        Answers that survive per time unit, of all owners together.
     attempt_rate : float
         Answers begun per time unit, of all owners together.
     """
 
     success_probability: float
-    success_rate: float
     attempt_rate: float
 
-    @classmethod
-    def from_rates(cls, success_probability: float, attempt_rate: float) -> "RandomAccess":
-        """Return what so many answers begun per time unit yield."""
-        return cls(success_probability, success_probability * attempt_rate, attempt_rate)
+    @property
+    def success_rate(self) -> float:
+        """Answers that survive per time unit, of all owners together."""
+        return self.success_probability * self.attempt_rate
 
 
 def aloha_infinite(load: float) -> float:
@@ -98,7 +95,7 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     """
     rivals, rho = n_owners - 1, rate * airtime
     survives = exp(-rivals * rho) / (1 + rho) ** rivals
-    return RandomAccess.from_rates(survives, n_owners * rate / (1 + rho))
+    return RandomAccess(survives, n_owners * rate / (1 + rho))
 
 
 def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
@@ -119,7 +116,7 @@ def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) 
     rho, c = rate * airtime, 1 / (1 + threshold)
     ticks = -expm1(-rho)  # the probability of a tick within an airtime
     spared = (exp(-rho) + 2 * ticks * c + (rho - ticks) * c**2) / (1 + rho)
-    return RandomAccess.from_rates(spared ** (n_owners - 1), n_owners * rate / (1 + rho))
+    return RandomAccess(spared ** (n_owners - 1), n_owners * rate / (1 + rho))
 
 
 def slotted_aloha_infinite(load: float) -> float:
@@ -154,35 +151,13 @@ def slotted_aloha(
     unused = 0.0 if airtime is None else slot - airtime
     ticks, silent = -expm1(-rate * slot), exp(-rate * unused)
     survives = (silent / (ticks + silent)) ** (n_owners - 1)
-    return RandomAccess.from_rates(survives, n_owners * ticks / (ticks + silent) / slot)
-
-
-def csma_infinite(load: float, delay: float) -> float:
-    """Return S = G e^{−aG}/(G(1+2a) + e^{−aG}), non-persistent CSMA.
-
-    A transmission [s, e) is detected everywhere, at the sender too, in [s+a, e+a); who finds the
-    channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
-    0 ≤ a < 1 airtimes.
-
-    Notes
-    -----
-    The first sender is alone for a; the last to start within it does so at Y, and the channel
-    falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
-    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
-
-    References
-    ----------
-    Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
-    Communications 23.
-    """
-    g, a = load, delay
-    return g * exp(-a * g) / (g * (1 + 2 * a) + exp(-a * g))
+    return RandomAccess(survives, n_owners * ticks / (ticks + silent) / slot)
 
 
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
     """Return the throughput of 1-persistent CSMA, without slots.
 
-    As :func:`csma_infinite`, but a sender that finds the channel busy starts when it is idle:
+    As :func:`csma_giving_up`, but a sender that finds the channel busy starts when it is idle:
 
         S = G [1 + G + aG(1 + G + aG/2)] e^{−G(1+2a)}
             / (G(1+2a) − (1−e^{−aG}) + (1+aG) e^{−G(1+a)})
@@ -204,39 +179,42 @@ def csma_one_persistent_infinite(load: float, delay: float) -> float:
     return sent / (g * (1 + 2 * a) + expm1(-a * g) + (1 + a * g) * exp(-g * (1 + a)))
 
 
-def csma_detecting_infinite(load: float, delay: float) -> float:
-    """Return the throughput of non-persistent CSMA with collision detection.
+def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
+    """Return non-persistent CSMA: S = G e^{−aG}/(G(1+2a) + e^{−aG}).
 
-    As :func:`csma_infinite`, but a sender that detects another transmission stops at once. For
-    a ≤ ½: S = G e^{−aG}/(G e^{−aG} + 2aG(1−e^{−aG}) + 2 − e^{−aG}).
+    A transmission [s, e) is detected everywhere, at the sender too, in [s+a, e+a); who finds the
+    channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
+    0 ≤ a < 1 airtimes. With collision detection (``detecting``) a sender that detects another
+    transmission stops at once; for a ≤ ½
+
+        S = G e^{−aG}/(G e^{−aG} + 2aG(1−e^{−aG}) + 2 − e^{−aG}).
+
+    Rates are per airtime.
 
     Notes
     -----
-    If the first of the others starts at X < a, they all stop at a, when they detect the first
-    sender, and that one at X + a unless it has finished before: the channel is heard busy until
-    min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without a collision the
-    channel is silent at 1 + a. Any a < 1.
+    The first sender is alone for a; the last to start within it does so at Y, and the channel
+    falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
+    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem. In a cycle
+    1 + aG answers begin in the mean, and the first survives with probability e^{−aG}; attempts
+    that are given up do not begin.
+
+    With detection: if the first of the others starts at X < a, they all stop at a, when they
+    detect the first sender, and that one at X + a unless it has finished before: the channel is
+    heard busy until min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without
+    a collision the channel is silent at 1 + a. Any a < 1.
 
     References
     ----------
-    Tobagi and Hunt, Performance analysis of carrier sense multiple access with collision
-    detection (1980), Computer Networks 4 (with no jamming signal).
-    """
-    g, a = load, delay
-    return g * exp(-a * g) / (1 + g * _mean_detected(g, a))
-
-
-def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
-    """Return what :func:`csma_infinite` or :func:`csma_detecting_infinite` describes, in full.
-
-    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
-    with probability e^{−aG}; attempts that are given up do not begin.
+    Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
+    Communications 23. Tobagi and Hunt, Performance analysis of carrier sense multiple access with
+    collision detection (1980), Computer Networks 4 (with no jamming signal).
     """
     g, a = load, delay
     alone, begun = exp(-a * g), 1 + a * g
     # G times the busy time and the idle time 1/G, so that G = 0 divides nothing
     g_busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
-    return RandomAccess.from_rates(alone / begun, g * begun / (1 + g_busy))
+    return RandomAccess(alone / begun, g * begun / (1 + g_busy))
 
 
 def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -> RandomAccess:
@@ -251,7 +229,7 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     All owners are idle when the channel falls silent, and memoryless. After the first start each
     *other* owner starts within a at its first tick, if that comes in time, and at most once, as
     a < 1: P(last start ≤ y) = (1 − e^{−λy} + e^{−λa})^{N−1}. The rest as for
-    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks
+    :func:`csma_giving_up`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks
     begin no answer. Owners of surviving answers are independent and uniform.
 
     Parameters
@@ -283,7 +261,7 @@ def csma_detecting(
     """Return non-persistent CSMA with collision detection and N owners.
 
     Arguments and assumptions as for :func:`csma`, senders that detect another stop as for
-    :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
+    :func:`csma_giving_up`: the first of the others starts at X, an Exp((N−1)λ), so that
     the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
     Answers that are broken off count as begun.
     """
@@ -300,7 +278,7 @@ def _sensing(
     """
     cycle = (busy + 1 / ((rivals + 1) * per_airtime)) * airtime
     begun = 1 - rivals * expm1(-per_airtime * a)
-    return RandomAccess.from_rates(exp(-rivals * per_airtime * a) / begun, begun / cycle)
+    return RandomAccess(exp(-rivals * per_airtime * a) / begun, begun / cycle)
 
 
 def _mean_detected(rate: float, a: float) -> float:

@@ -60,7 +60,7 @@ class Contention:
         length += (1 - self.idle - self.success) * (airtime + after_collision)
         length += (1 - self.idle) * slot * self.frozen
         sent = self.sent + self.success * (run - 1)
-        return RandomAccess.from_rates(self.success * run / sent, sent / length)
+        return RandomAccess(self.success * run / sent, sent / length)
 
 
 def fixed_point(n_owners: int, window: int, doublings: int, *, frozen: bool = False) -> Contention:

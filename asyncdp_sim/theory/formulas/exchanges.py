@@ -17,17 +17,16 @@ Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import fsum, inf
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 
 
-@dataclass(frozen=True)
-class LockedLearner:
+class LockedLearner(NamedTuple):
     """Long-run behaviour of a locked learner.
 
     Attributes
@@ -80,68 +79,35 @@ def refusing_unequal(rates: Sequence[float], mean_services: Sequence[float]) -> 
     )
 
 
-@dataclass(frozen=True)
-class Wait:
-    """Moments of the stationary wait.
-
-    Attributes
-    ----------
-    mean : float
-        E W.
-    second_moment : float
-        E W².
-    """
-
-    mean: float
-    second_moment: float
-
-
-def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
-    """Return E W = ΛE S²/(2(1−ρ)) and E W² = 2(E W)² + ΛE S³/(3(1−ρ)): M/G/1.
+def fifo_wait(rate: float, mean: float, second: float) -> float:
+    """Return E W = ΛE S²/(2(1−ρ)): M/G/1.
 
     Notes
     -----
     Any law of service with these moments. The mean wait is the same for every order of service
-    that does not look at service times; the second moment is first come first served's own.
+    that does not look at service times.
 
     Parameters
     ----------
     rate : float
         Λ > 0.
-    mean, second, third : float
-        E S > 0, E S² ≥ (E S)² and E S³ ≥ (E S²)²/E S. For S constant m, m², m³; for S
-        exponential m, 2m², 6m³.
+    mean, second : float
+        E S > 0 and E S² ≥ (E S)². For S constant m, m²; for S exponential m, 2m².
 
     References
     ----------
-    Kleinrock, Queueing Systems, volume 1 (1975), chapter 5 (Pollaczek–Khinchine, Takács).
+    Kleinrock, Queueing Systems, volume 1 (1975), chapter 5 (Pollaczek–Khinchine).
     """
-    load = rate * mean
-    first = rate * second / (2 * (1 - load))
-    return Wait(first, 2 * first**2 + rate * third / (3 * (1 - load)))
-
-
-@dataclass(frozen=True)
-class Circulation:
-    """Long-run behaviour of m tasks.
-
-    Attributes
-    ----------
-    throughput : float
-        Tasks that return per time unit.
-    staleness : tuple of float
-        Per owner: mean number of other tasks that return between a task's leaving for it and its
-        return. Σ p_i · staleness_i = m − 1.
-    """
-
-    throughput: float
-    staleness: tuple[float, ...]
+    return rate * second / (2 * (1 - rate * mean))
 
 
 def closed_network(
     tasks: int, shares: Sequence[float], service: Sequence[float], travel: Sequence[float]
-) -> Circulation:
+) -> tuple[float, tuple[float, ...]]:
     """Return how m tasks circulate, by mean value analysis (product form).
+
+    That is how many return per time unit, and per owner the mean staleness: the number of other
+    tasks that return between a task's leaving for it and its return. Σ p_i · staleness_i = m − 1.
 
     A task that returns leaves at once for owner i with probability p_i. It travels, and is served
     alone, first come first served, by the owner; times of service are exponential with mean s_i,
@@ -172,7 +138,7 @@ def closed_network(
         stays = [s * (1 + queue) + z for s, queue, z in zip(service, waiting, travel, strict=True)]
         flow = n / fsum(map(mul, shares, stays))
         waiting = [flow * p * (r - z) for p, r, z in zip(shares, stays, travel, strict=True)]
-    return Circulation(flow, stale)
+    return flow, stale
 
 
 def return_bounds(
@@ -355,20 +321,3 @@ def sum_opens(n_owners: int, least: int, stays: float) -> float:
     from scipy.special import bdtrc  # only here: a slow import
 
     return float(bdtrc(least - 1, n_owners, stays))
-
-
-def asked_by_step(n_owners: int, least: int, stays: float) -> float:
-    """Return E[A; A ≥ m], A ~ Bin(n, s): the mean number of owners that a step of a sum asks.
-
-    It asks the owners that stayed through all earlier steps, if they suffice to open the sum.
-    With A ≥ m, E[A; A ≥ m] = n s P(Bin(n − 1, s) ≥ m − 1).
-
-    Parameters
-    ----------
-    n_owners, least
-        n and m; see :func:`sum_opens`.
-    stays : float
-        s, the chance that an owner stays through all earlier steps.
-    """
-    others_open = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
-    return n_owners * stays * others_open

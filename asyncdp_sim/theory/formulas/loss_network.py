@@ -14,6 +14,7 @@ systems", Commun. Math. Phys. 25, 1972.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import fsum
 
 Edge = tuple[int, int]
@@ -51,9 +52,7 @@ class LossNetwork:
 
 
 def loss_network(
-    rates: Mapping[Edge, float],
-    times: Mapping[Edge, float],
-    marks: Mapping[Edge, float],
+    rates: Mapping[Edge, float], times: Mapping[Edge, float], marks: Mapping[Edge, float]
 ) -> LossNetwork | None:
     """Return the long run, or None where the graph has too many matchings to sum.
 
@@ -66,62 +65,46 @@ def loss_network(
     marks : mapping
         From an edge to what a pair that talks counts for, ≥ 0.
     """
-    weights = {edge: rate * times[edge] for edge, rate in rates.items()}
     nodes = max(max(edge) for edge in rates) + 1
     if nodes > MOST_NODES:
         return None
-    sums = _Sums({edge: weight for edge, weight in weights.items() if weight > 0}, marks)
+    near: dict[int, list[tuple[int, float, float]]] = {}
+    for (a, b), rate in rates.items():
+        if (weight := rate * times[a, b]) > 0:
+            near.setdefault(a, []).append((b, weight, marks[a, b]))
+            near.setdefault(b, []).append((a, weight, marks[a, b]))
+
+    @cache
+    def sums(left: int) -> tuple[float, float]:
+        """Return Σ weights, and Σ weight × marks, over the matchings of nodes whose bits are set.
+
+        The first node that has neighbours is single, or paired with each of them.
+        """
+        if sums.cache_info().currsize == MOST_SUMS:
+            raise OverflowError
+        for node in range(left.bit_length()):
+            pairs = near.get(node, []) if left >> node & 1 else []
+            others = [pair for pair in pairs if left >> pair[0] & 1]
+            if len(others) > 0:
+                break
+        else:
+            return 1.0, 0.0
+        rest = left & ~(1 << node)
+        total, marked = sums(rest)
+        for other, weight, mark in others:
+            without, more = sums(rest & ~(1 << other))
+            total += weight * without
+            marked += weight * (more + mark * without)
+        return total, marked
+
     everybody = (1 << nodes) - 1
     try:
-        total, _ = sums.of(everybody)
+        total, _ = sums(everybody)
         flows, after = {}, {}
         for edge, rate in rates.items():
-            without, marked = sums.of(everybody & ~(1 << edge[0]) & ~(1 << edge[1]))
+            without, marked = sums(everybody & ~(1 << edge[0]) & ~(1 << edge[1]))
             flows[edge] = rate * without / total
             after[edge] = marked / without
     except OverflowError:
         return None
     return LossNetwork(flows, 1 - 1 / total, after)
-
-
-class _Sums:
-    """Sums over the matchings of parts of a graph: of their weights, and of weight × marks."""
-
-    def __init__(self, weights: Mapping[Edge, float], marks: Mapping[Edge, float]) -> None:
-        self._near: dict[int, list[tuple[int, float, float]]] = {}
-        for (a, b), weight in weights.items():
-            mark = marks[a, b]
-            self._near.setdefault(a, []).append((b, weight, mark))
-            self._near.setdefault(b, []).append((a, weight, mark))
-        self._known: dict[int, tuple[float, float]] = {}
-
-    def of(self, nodes: int) -> tuple[float, float]:
-        """Return the sums for the nodes whose bits are set.
-
-        Raises
-        ------
-        OverflowError
-            If there are too many.
-        """
-        if nodes not in self._known:
-            if len(self._known) == MOST_SUMS:
-                raise OverflowError
-            self._known[nodes] = self._worked_out(nodes)
-        return self._known[nodes]
-
-    def _worked_out(self, nodes: int) -> tuple[float, float]:
-        """Leave the first node that has neighbours single, or pair it with each of them."""
-        for node in range(nodes.bit_length()):
-            if nodes >> node & 1:
-                near = [pair for pair in self._near.get(node, []) if nodes >> pair[0] & 1]
-                if len(near) > 0:
-                    break
-        else:
-            return 1.0, 0.0
-        rest = nodes & ~(1 << node)
-        total, marked = self.of(rest)
-        for other, weight, mark in near:
-            without, more = self.of(rest & ~(1 << other))
-            total += weight * without
-            marked += weight * (more + mark * without)
-        return total, marked

@@ -89,7 +89,7 @@ def _entangled(facts: Facts) -> str:
         return RESENT
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"
-    if again and loss.bursty and facts.overlap and not facts.instant:
+    if again and loss.bursty and facts.protocol.overlap and not facts.instant:
         return "bursts strike several answers of one owner at a time"
     return ""
 
@@ -116,6 +116,8 @@ def presence(facts: Facts) -> Iterator[Prediction]:
     reason = "" if in_step is None else in_step(available, network)
     if facts.wires_fail and not available.drawn_per_tick:
         reason = "links fail"
+    if available.drawn_per_tick and shares is not None and max(shares) > min(shares):
+        reason = reason or facts.unasked  # shares are of ticks or queries that there are
     if shares is None:
         reason = f"availability is {kind}, which has no long run"
     value = None if reason or shares is None else fsum(shares) / facts.n_owners
@@ -232,10 +234,10 @@ def _answers(facts: Facts, updates: float) -> Array:
 
 def _requests(facts: Facts, flows: Array) -> Array:
     """Return the requests of each owner per time unit: a tick while it is served is none."""
-    if not facts.network.protocol.sends_requests:
+    if not facts.protocol.sends_requests:
         return np.zeros(facts.n_owners)
     rates = np.array(facts.rates)
-    if facts.network.protocol.queues:
+    if facts.protocol.queues:
         return rates
     return np.asarray(rates * (1 - flows * np.array(facts.services)))
 

@@ -113,7 +113,7 @@ def load_of(facts: Facts) -> Load:
         n_owners=facts.n_owners,
         rates=facts.rates or (),
         airtime=network.airtime or 0.0,
-        overlap=facts.overlap,
+        overlap=facts.protocol.overlap,
         attempts=1 + network.channel.retransmissions,
         fresh=network.channel.resend == "fresh",
         saturated=saturated,
@@ -127,7 +127,7 @@ def load_of(facts: Facts) -> Load:
 
 def _slow(facts: Facts) -> str:
     """Why answers do not begin at ticks of owners idle until then, where that matters."""
-    if facts.overlap:  # a Poisson process displaced by independent times is one
+    if facts.protocol.overlap:  # a Poisson process displaced by independent times is one
         return ""
     network = facts.network
     if max(*network.mean_times("query"), *network.mean_times("compute")) > 0:
@@ -217,10 +217,6 @@ class ChannelTheory:
         """Return a label that distinguishes its throughput curve from others of this kind."""
         return ""
 
-    def spread_alike(self) -> Any:
-        """Return the channel as an infinite population has it: spread alike, if over several."""
-        return self.channel
-
 
 class AlohaTheory(ChannelTheory):
     """Pure ALOHA, with capture or without."""
@@ -245,7 +241,7 @@ class AlohaTheory(ChannelTheory):
             survived = formulas.aloha_infinite(offered)
             if ratio is not None:
                 survived = formulas.aloha_infinite_capture(offered, ratio)
-            return RandomAccess.from_rates(survived / offered, load.total)
+            return RandomAccess(survived / offered, load.total)
         if ratio is None:
             return formulas.aloha(load.n_owners, load.rate, load.airtime)
         return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
@@ -263,9 +259,7 @@ class SlottedAlohaTheory(ChannelTheory):
         if not load.overlap:
             return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
         per_slot = load.total * slot
-        return RandomAccess.from_rates(
-            formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total
-        )
+        return RandomAccess(formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total)
 
 
 class CsmaTheory(ChannelTheory):
@@ -294,12 +288,10 @@ class CsmaTheory(ChannelTheory):
             return formula(load.n_owners, load.rate, airtime, delay)
         if channel.gives_up:
             endless = formulas.csma_giving_up(offered, delay / airtime, detecting=detects)
-            return RandomAccess.from_rates(
-                endless.success_probability, endless.attempt_rate / airtime
-            )
+            return RandomAccess(endless.success_probability, endless.attempt_rate / airtime)
         if load.overlap and channel.persistence == 1.0 and not detects:
             survived = formulas.csma_one_persistent_infinite(offered, delay / airtime)
-            return RandomAccess.from_rates(survived / offered, load.total)
+            return RandomAccess(survived / offered, load.total)
         return super().solve(load)
 
 
@@ -393,9 +385,9 @@ class TdmaTheory(ChannelTheory):
     def solve(self, load: Load) -> RandomAccess:
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
-            return RandomAccess.from_rates(1.0, load.n_owners / (frame * slot))
+            return RandomAccess(1.0, load.n_owners / (frame * slot))
         flows = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
-        return RandomAccess.from_rates(1.0, fsum(flows) / frame)
+        return RandomAccess(1.0, fsum(flows) / frame)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -426,7 +418,7 @@ class BottleneckTheory(ChannelTheory):
     @override
     def solve(self, load: Load) -> RandomAccess:
         rate = load.total if load.overlap else self._rate(load, load.n_owners)
-        return RandomAccess.from_rates(1.0, rate)
+        return RandomAccess(1.0, rate)
 
     @override
     def on_air(self, load: Load, rate: float) -> float:
@@ -452,7 +444,7 @@ class BottleneckTheory(ChannelTheory):
     def _rate(self, load: Load, n_owners: int) -> float:
         """Return the updates per time unit of so many of the owners."""
         away = self._idle(load) + (load.delay or 0.0)
-        return closed_network(n_owners, [1.0], [load.airtime], [away]).throughput
+        return closed_network(n_owners, [1.0], [load.airtime], [away])[0]
 
 
 class ParallelTheory(ChannelTheory):
@@ -475,10 +467,6 @@ class ParallelTheory(ChannelTheory):
         return f"{self.channel.channels} channels" + (f", {setting}" if setting else "")
 
     @override
-    def spread_alike(self) -> Parallel:
-        return self.channel.model_copy(update={"choice": "random"})
-
-    @override
     def dependence(self, *, overlap: bool) -> str:
         if overlap and self.channel.channels > 1 and self.channel.choice == "by-owner":
             return "owners have channels of their own"
@@ -494,7 +482,7 @@ class ParallelTheory(ChannelTheory):
             result = self._each.access(part)
             begun.append(count * result.attempt_rate)
             survived.append(count * result.success_rate)
-        return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
+        return RandomAccess(fsum(survived) / fsum(begun), fsum(begun))
 
     @override
     def on_air(self, load: Load, rate: float) -> float:
@@ -546,7 +534,7 @@ def channel_use(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     channel, airtime = facts.network.channel, facts.network.airtime
     if airtime is not None:
-        population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+        population = "infinite population" if facts.protocol.overlap else f"{facts.n_owners} owners"
         assumed = f"answers of one length, {theory_of(channel).assumed}"
         formula = f"{channel.label}, {population}, {assumed}"
         yield from on_channel(facts, known(_rates, facts), formula)
@@ -574,7 +562,7 @@ def contention(facts: Facts) -> RandomAccess:
 
 def unspent(facts: Facts) -> RandomAccess:
     """Return :func:`contention` of a network whose budgets last for ever."""
-    channel, protocol = facts.network.channel, facts.network.protocol
+    channel, protocol = facts.network.channel, facts.protocol
     if channel.contended is not None and not protocol.always_served:
         raise NoFormulaError(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
@@ -637,9 +625,9 @@ def access_curve(facts: Facts) -> AccessCurve:
     Networks that differ in the rate of their clocks alone have equal curves.
     """
     unspent(facts)  # for its error: where it has no formula, there is no curve
-    network = facts.network
-    no_formula_if(theory_of(network.channel).dependence(overlap=True) if facts.overlap else "")
-    return _curve(network, None if facts.overlap else facts.n_owners)
+    network, overlap = facts.network, facts.protocol.overlap
+    no_formula_if(theory_of(network.channel).dependence(overlap=True) if overlap else "")
+    return _curve(network, None if overlap else facts.n_owners)
 
 
 @law
@@ -659,7 +647,9 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     no_formula_if(shared.in_turn, "in turn, whatever is sent survives")
     no_formula_if(shared.queues, "whatever is sent survives")
     no_formula_if(shared.breaks_off, BROKEN_OFF)
-    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    channel = network.channel
+    if n_owners is None and type(channel) is Parallel:
+        channel = channel.model_copy(update={"choice": "random"})
     # For its error alone: a channel without a formula at one load has no curve.
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
     return AccessCurve(channel, airtime, n_owners)

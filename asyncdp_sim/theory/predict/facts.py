@@ -54,6 +54,11 @@ class Facts:
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"
 
+    @property
+    def unasked(self) -> str:
+        """Why some owner may never be asked; empty where each is again and again."""
+        return ""
+
     def predictions(self) -> Iterator[Prediction]:
         """Yield what is known of exchanges by their own times, or why it is not."""
         reason = f"no formula is known for protocol {self.protocol.kind}"
@@ -98,7 +103,7 @@ class Facts:
         """
         if self.rates is None:
             return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.overlap or self.protocol.one_on_one:
+        if self.protocol.overlap or self.protocol.one_on_one:
             return self.rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
@@ -150,11 +155,6 @@ class Facts:
         return tuple(fsum((*parts, airtime)) for parts in zip(*stages, strict=True))
 
     @property
-    def overlap(self) -> bool:
-        """Whether every tick starts a job of its own, whatever its owner is at."""
-        return bool(self.network.protocol.overlap)
-
-    @property
     def instant(self) -> bool:
         """Whether exchanges take no time."""
         return max(self.services) == 0
@@ -173,17 +173,16 @@ class Facts:
         sure = plain and alike(self.services) and not self.wires_fail
         return self.services[0] if sure else None
 
-    def moments(self) -> tuple[float, float, float]:
-        """Return E S, E S² and E S³ of an exchange by an owner drawn by its rate."""
+    def moments(self) -> tuple[float, float]:
+        """Return E S and E S² of an exchange by an owner drawn by its rate."""
         rates = self.rates or (1.0,) * self.n_owners
-        total, sums = fsum(rates), [0.0, 0.0, 0.0]
+        total, first, second = fsum(rates), 0.0, 0.0
         laws = [self.laws(stage) for stage in STAGES]
         for i, (rate, mean) in enumerate(zip(rates, self.services, strict=True)):
             variance = fsum(stage_laws[i].variance for stage_laws in laws)
-            third = fsum(stage_laws[i].third for stage_laws in laws)
-            raw = (mean, variance + mean**2, third + 3 * mean * variance + mean**3)
-            sums = [sofar + rate / total * moment for sofar, moment in zip(sums, raw, strict=True)]
-        return sums[0], sums[1], sums[2]
+            first += rate / total * mean
+            second += rate / total * (variance + mean**2)
+        return first, second
 
     @property
     def not_poisson(self) -> str:
@@ -207,13 +206,13 @@ class Facts:
     def vanishing(self) -> bool:
         """Whether an owner may be offline, and vanish, while it works."""
         leaves = self.network.availability.comes_and_goes or self.wires_fail
-        return self.network.protocol.vanishes and leaves
+        return self.protocol.vanishes and leaves
 
     @property
     def can_lose_messages(self) -> str:
         """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
         met = ["answer", "query"]
-        met += ["request"] if self.network.protocol.sends_requests else []
+        met += ["request"] if self.protocol.sends_requests else []
         met += ["acknowledgement"] if self.network.channel.retransmissions > 0 else []
         lost = any(self.loses(message) for message in met)
         return "messages are lost" if lost else self.can_time_out
@@ -230,7 +229,7 @@ class Facts:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
         if self.vanishing:
             return "owners vanish"
-        timeout = self.network.protocol.gives_up_after
+        timeout = self.protocol.gives_up_after
         if timeout is not None and not self.within(timeout):
             return "the learner gives up after a timeout"
         waits = self.network.latency.acknowledges
@@ -281,15 +280,9 @@ class Facts:
         return f"owners share a channel ({channel.label})"
 
     @property
-    def in_turn(self) -> bool:
-        """Whether nothing can collide: a slot per owner, and one message at a time."""
-        shared = self.network.channel.contended
-        return shared is not None and shared.in_turn and self.network.protocol.one_each
-
-    @property
     def slow_requests(self) -> str:
         """Why a request does not meet the learner at the tick, if it does not."""
-        if not self.network.protocol.sends_requests:
+        if not self.protocol.sends_requests:
             return ""
         slow = max(self.network.mean_times("request")) > 0
         return "requests take time" if slow else self.requests_on_air

@@ -96,8 +96,10 @@ def on_channel(
     facts: Facts, values: tuple[float | Unknown, ...] | Unknown, formula: str
 ) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners share."""
+    shared = facts.network.channel.contended
+    alone = shared is not None and shared.in_turn and facts.protocol.one_each
     for prediction in each_of(("throughput", "collision_rate", "offered_load"), values, formula):
-        if prediction.quantity == "collision_rate" and facts.in_turn:
+        if prediction.quantity == "collision_rate" and alone:
             yield Prediction("collision_rate", 0.0, "each owner has its own slots")
         else:
             yield prediction
@@ -166,9 +168,12 @@ class DispatchFacts(Facts):
         without budget go to others.
         """
         network = self.network
+        available, queries = network.availability, max(network.mean_times("query"))
+        stays = available.all_return or (available.drawn_per_tick and queries == 0)
         budget, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
         spent = "" if budget >= most else f"budgets of {budget} answers in all may be spent"
         no_formula_if(self.buffered or self.can_lose_messages or self.shared or spent)
+        no_formula_if(not stays, "tasks of owners that are offline fail after a while")
         return self.protocol.tasks - 1.0
 
     @override
@@ -184,6 +189,12 @@ class DispatchFacts(Facts):
         no_formula_if(not self.exponential() or not never_wait, lawless)
         rate = fsum(1 / time for time in times)
         return tuple(1 / time / rate if one_each else 1 / tasks for time in times)
+
+    @property
+    @override
+    def unasked(self) -> str:
+        few = self.protocol.to == "same" and self.protocol.tasks < self.n_owners
+        return "some owners have no task" if few else self._by_policy
 
     @property
     def _by_policy(self) -> str:
@@ -210,7 +221,7 @@ class DispatchFacts(Facts):
         no_formula_if(self._doubt)
         no_formula_if(self._not_exponential if tasks > 1 else "")
         times = self._times("none" if tasks == 1 else queue)
-        return closed_network(tasks, self._chances, *times).throughput
+        return closed_network(tasks, self._chances, *times)[0]
 
     def _rates_of_same(self) -> tuple[float, ...]:
         """Return the tasks of each owner that return per time unit, (N,), if to = "same".
@@ -222,7 +233,7 @@ class DispatchFacts(Facts):
         waits = any(n > 1 and away > 0 for n, away in zip(held, travel, strict=True))
         no_formula_if(self._not_exponential if waits else "")
         return tuple(
-            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,)).throughput
+            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,))[0]
             for n, busy, away in zip(held, work, travel, strict=True)
         )
 
@@ -404,7 +415,7 @@ class RequestFacts(Facts):
         if self.instant:
             return 0.0
         no_formula_if(self._not_open)
-        return exchanges.fifo_wait(fsum(self.rates or ()), *self.moments()).mean
+        return exchanges.fifo_wait(fsum(self.rates or ()), *self.moments())
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | None:
@@ -414,8 +425,7 @@ class RequestFacts(Facts):
     def _locked(self) -> tuple[float, ...]:
         """Return throughput, utilisation and the part of requests that are refused."""
         no_formula_if(self.disturbed or self.slow_requests or self.waits)
-        result = exchanges.refusing_unequal(self.rates or (), self.services)
-        return result.update_rate, result.busy_fraction, result.refusal_probability
+        return exchanges.refusing_unequal(self.rates or (), self.services)
 
     def _queue(self) -> tuple[float, ...]:
         """Return throughput and utilisation of the open queue.
@@ -443,7 +453,7 @@ class PushFacts(Facts):
     @override
     def predictions(self) -> Iterator[Prediction]:
         formula = "N idle-or-busy owners, λ/(1+λm) each"
-        if self.overlap:
+        if self.protocol.overlap:
             formula = "every tick starts a job"
         if self.network.clock.saturated:
             formula = "always-busy owners, 1/m each"

@@ -69,7 +69,7 @@ def staleness_law(facts: Facts) -> StalenessLaw:
     total, n_owners, job = fsum(facts.rates or ()), facts.n_owners, facts.constant
     if job is None:
         raise NoFormulaError("an exchange does not take one constant time")
-    if facts.overlap:
+    if facts.protocol.overlap:
         return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
     rate = facts.rate
     if rate is None:
@@ -135,7 +135,7 @@ def holds_from(facts: Facts, found: Prediction) -> int:
 @lru_cache(maxsize=1)  # as predictions are kept
 def settled_from(facts: Facts) -> int:
     """Return the updates from which on a run's means are within about 1 % of those for ever."""
-    between = facts.network.protocol.makes_updates  # of several answers, and all are at rest then
+    between = facts.protocol.makes_updates  # of several answers, and all are at rest then
     if between or facts.unknown:
         return CLOSE
     return ceil(CLOSE * (1 + (_in_the_long_run(facts).value or 0.0)))
@@ -161,7 +161,7 @@ def _in_the_long_run(facts: Facts) -> Prediction:
         result = known(_among_others, facts)
         if not facts.network.clock.saturated:
             equal = "(N−1)ρ/(1+ρ) for equal owners, any law"
-            formula = "Poisson(ΛS) given S" if facts.overlap else equal
+            formula = "Poisson(ΛS) given S" if facts.protocol.overlap else equal
     return either("mean_staleness", result, f"{SAID}: {formula}")
 
 
@@ -173,7 +173,7 @@ def _among_others(facts: Facts) -> float:
     no_formula_if(facts.not_poisson)
     rates = facts.rates or ()
     loads = [rate * job for rate, job in zip(rates, facts.services, strict=True)]
-    if facts.overlap:
+    if facts.protocol.overlap:
         return fsum(loads)
     flows = [rate / (1 + load) for rate, load in zip(rates, loads, strict=True)]
     busy = [load / (1 + load) for load in loads]
@@ -212,8 +212,8 @@ def _on_a_channel(facts: Facts) -> float | None:
 
 def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
-    if facts.network.protocol.reads_early:
-        return f"no formula is known for {facts.network.protocol.kind}"
+    if facts.protocol.reads_early:
+        return f"no formula is known for {facts.protocol.kind}"
     return facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()
 
 
@@ -397,7 +397,7 @@ def shares(facts: Facts) -> tuple[float, ...]:
         mixed = facts.instant and not in_step and not facts.wires_fail
         no_formula_if("" if mixed else facts.not_poisson)
         flows = list(rates)
-        if not (network.protocol.one_on_one or facts.overlap):
+        if not (network.protocol.one_on_one or facts.protocol.overlap):
             pairs = zip(rates, facts.services, strict=True)
             flows = [rate / (1 + rate * service) for rate, service in pairs]
     return _parts([flow * share for flow, share in zip(flows, arriving, strict=True)])
@@ -431,7 +431,7 @@ def _update_rate(facts: Facts) -> float:
     if isinstance(arriving, Unknown):
         return 0.0
     pairs = list(zip(facts.rates or (), facts.services, strict=False))
-    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
+    load = 0.0 if facts.protocol.overlap else fsum(rate * service for rate, service in pairs)
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
     tries = 1 + facts.network.channel.retransmissions
     return used / (1 + load * tries)
@@ -455,10 +455,10 @@ def require_independent(facts: Facts) -> None:
         _require_lock_alone(facts)
     elif channel.contended is None:
         no_formula_if(facts.can_lose_messages)
-        no_formula_if(not (facts.overlap or facts.instant), "jobs take time")
+        no_formula_if(not (facts.protocol.overlap or facts.instant), "jobs take time")
     else:
         contention(facts)
-        no_formula_if(theory_of(channel).dependence(overlap=facts.overlap))
+        no_formula_if(theory_of(channel).dependence(overlap=facts.protocol.overlap))
 
 
 def _require_lock_alone(facts: Facts) -> None:

@@ -31,7 +31,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
+from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures
@@ -172,6 +172,23 @@ def time_of_update(result: Result) -> float:
     """Return the mean time of an update (units)."""
     replicates = len(result.manifest["replicates"])
     return float(result.summary["simulated_time"]) * replicates / float(result.summary["updates"])
+
+
+def asked_by_step(n_owners: int, least: int, stays: float) -> float:
+    """Return E[A; A ≥ m], A ~ Bin(n, s): the mean number of owners that a step of a sum asks.
+
+    It asks the owners that stayed through all earlier steps, if they suffice to open the sum.
+    With A ≥ m, E[A; A ≥ m] = n s P(Bin(n − 1, s) ≥ m − 1).
+
+    Parameters
+    ----------
+    n_owners, least
+        n and m; see :func:`~asyncdp_sim.theory.formulas.exchanges.sum_opens`.
+    stays : float
+        s, the chance that an owner stays through all earlier steps.
+    """
+    others_open = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
+    return n_owners * stays * others_open
 
 
 def bytes_of_update(found: Scenario) -> float:

@@ -169,6 +169,28 @@ def test_a_power_cut():
     assert trace.owners["online"].tolist() == [0.5, 0.75, 0.75]
 
 
+@pytest.mark.parametrize(
+    ("cut", "restored", "again", "online"),
+    [
+        ([], None, [], [1.0, 1.0, 1.0]),
+        (np.array([1, 3]), [3], [], [0.25, 1.0, 0.75]),
+        ([1], None, None, [0.5, 0.75, 0.75]),  # the others were not cut off before
+    ],
+)
+def test_those_named_are_cut_and_those_cut_are_restored(cut, restored, again, online):
+    def cuts(env: Kernel, network: Joined) -> Algorithm:
+        yield env.at(to_ticks(10.0), Priority.PRESENCE)
+        network.cut(cut)
+        yield env.at(to_ticks(20.0), Priority.PRESENCE)
+        network.restore(restored)
+        yield env.at(to_ticks(30.0), Priority.PRESENCE)
+        network.cut(again)
+
+    each = network(Ideal(), clock=DeterministicClock(rate=1.0), until=40.0)
+    trace = simulate(each, replicate(), processes=[cuts])
+    assert trace.owners["online"].tolist() == online
+
+
 def test_all_of_simpy_works():
     """Processes that wait for each other, interrupts, conditions and resources."""
     seen = []

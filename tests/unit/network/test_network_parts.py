@@ -27,6 +27,7 @@ from asyncdp_sim.network.topology import GraphFile, Topology
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.trace import EventKind
 from tests.conformance.members import examples
 from tests.ordering.scene import Scripted
 from tests.tables import table
@@ -70,6 +71,16 @@ def test_it_is_refused_in_a_line(case):
         parsed(CASES["of"][case["of"]] | case["with"])
     [fault] = refused.value.faults
     assert str(fault).startswith(case["said"])
+
+
+def test_updates_do_without_acknowledgements():
+    """An answer that is never acknowledged is sent again until its attempts are spent."""
+    lost = {"kind": "ideal", "loss_acknowledgement": 1.0, "retransmissions": 2}
+    network = parsed({"answers_allowed": [5], "updates": 3, "channel": lost})
+    trace = simulate(network, Streams(1).within("replicate", 1), events=True)
+    kinds = trace.events["kind"].tolist()
+    assert trace.n_updates == kinds.count(EventKind.answer_released) == 3
+    assert kinds.count(EventKind.answer_resent) == 2 * 3
 
 
 @pytest.mark.parametrize("name", ["crowd", "gossip", "rounds", "servers", "three"])

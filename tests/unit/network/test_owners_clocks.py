@@ -12,7 +12,7 @@ from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.network.protocols import Dispatch, Push, Request
 from asyncdp_sim.network.spec import NOTICED, REFUSED, meeting
 from asyncdp_sim.trace import EventKind
 from tests.cli.command import Command
@@ -138,11 +138,17 @@ def test_clocks_are_refused_by_the_sum_of_their_rates(clock):
         of(clock(1.01 * FASTEST))
 
 
-def test_jobs_without_a_clock_too():
-    saturated = {"clock": SaturatedClock(), "protocol": Push()}
-    of(compute=Constant(value=4.01 / FASTEST), **saturated)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"clock": SaturatedClock(), "protocol": Push()},
+        {"clock": PoissonClock(), "protocol": Dispatch(tasks=4)},
+    ],
+)
+def test_jobs_without_a_clock_too(parts):
+    of(compute=Constant(value=4.01 / FASTEST), **parts)
     with pytest.raises(SpecError, match="compute: given owners whose jobs end"):
-        of(compute=Constant(value=3.99 / FASTEST), **saturated)
+        of(compute=Constant(value=3.99 / FASTEST), **parts)
 
 
 @pytest.mark.long

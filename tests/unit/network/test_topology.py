@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network.graphs import EdgeFile
+from asyncdp_sim.network.graphs import EdgeFile, faults_of_servers
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.topology import (
     Geometric,
@@ -363,6 +363,10 @@ def test_graphml_may_say_much_else(written, tmp_path):
     edges = EdgeFile(path=str(tmp_path / "owners.graphml"))
     assert edges.misfits(4) == []
     assert sorted(edges.links(4)) == [(1, 2), (2, 3), (4, 1)]
+    assert [str(fault) for fault in faults_of_servers(edges, 3)] == [
+        "graph.path: given the edge 4 to 1 (owners.graphml, edge 1); allowed are two different "
+        "servers from 1 to 3"
+    ]
     (tmp_path / "names.graphml").write_text(DRAWN)
     told = [str(fault) for fault in EdgeFile(path=str(tmp_path / "names.graphml")).misfits(3)]
     assert told == [

@@ -62,6 +62,14 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
 
 
 @pytest.mark.parametrize(
+    ("value", "said"),
+    [(999.4, "999"), (999.5, "1,000"), (-999.96, "-1,000"), (1234.5, "1,234"), (9.996, "10")],
+)
+def test_a_number_has_three_digits_or_is_whole(value, said):
+    assert number(value) == said
+
+
+@pytest.mark.parametrize(
     ("value", "half", "said"),
     [
         (3.15, 0.0126, "3.150 ± 0.013"),

@@ -1,6 +1,7 @@
 """Closed forms of channels, queues, losses and contention, and the arguments that they refuse."""
 
 import math
+from functools import partial
 from itertools import product
 from math import pi, sqrt, tan
 
@@ -18,7 +19,7 @@ from tests.one_in import one_in
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 from tests.theory.lock import refusing
 from tests.theory.polar import smallest_entry
-from tests.theory.queueing import constant_tail, exponential_tail
+from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 from tests.together import together
 from tests.unit.theory.test_moments import problem
 from tests.verification.chains import flow, stationary
@@ -110,13 +111,13 @@ def test_bursts_by_hand():
 @one_in(2, "rate", [0.4, 1.4])
 def test_moments_are_integrals_of_the_tail(tail, second, third, rate):
     m = 0.5
-    wait = exchanges.fifo_wait(rate, m, second * m**2, third * m**3)
+    wait = exchanges.fifo_wait(rate, m, second * m**2)
     nodes, weights = np.polynomial.legendre.leggauss(8)  # in each service time: smooth there
     times = np.add.outer(m * np.arange(80), m / 2 * (1 + nodes))
     beyond = np.array([[tail(rate, m, t) for t in row] for row in times]) * m / 2
     mean, square = (beyond @ weights).sum(), (2 * times * beyond @ weights).sum()
-    assert wait.mean == pytest.approx(mean, rel=1e-9)
-    assert wait.second_moment == pytest.approx(square, rel=1e-8)
+    assert wait == pytest.approx(mean, rel=1e-9)
+    assert mean_square(rate, m, second * m**2, third * m**3) == pytest.approx(square, rel=1e-8)
     assert tail(rate, m, 0.0) == pytest.approx(rate * m)
 
 
@@ -132,7 +133,7 @@ def test_mean_wait_by_a_markov_chain():
 
     law = stationary(rates, (0, 0))
     waiting = flow(law, lambda state: max(state[0] - 1, 0))
-    assert exchanges.fifo_wait(0.6, 1.0, 1.5, 3.0).mean == pytest.approx(waiting / 0.6, rel=1e-10)
+    assert exchanges.fifo_wait(0.6, 1.0, 1.5) == pytest.approx(waiting / 0.6, rel=1e-10)
 
 
 # 802.11's contention: the chain, the fixed point, and where they are the same.
@@ -200,8 +201,8 @@ def test_aloha_formula_and_limits():
     assert channels.aloha(5, 0.4, 0.5).success_rate == pytest.approx(
         5 * 0.4 / 1.2 * by_hand, rel=1e-14
     )
-    assert channels.aloha(1, 0.4, 0.5) == channels.RandomAccess(1, 0.4 / 1.2, 0.4 / 1.2)
-    assert channels.aloha(3, 2.0, 0.0) == channels.RandomAccess(1, 6, 6)
+    assert channels.aloha(1, 0.4, 0.5) == channels.RandomAccess(1, 0.4 / 1.2)
+    assert channels.aloha(3, 2.0, 0.0) == channels.RandomAccess(1, 6)
     many = channels.aloha(10**6, 0.5e-6, 1.0)
     assert many.success_rate == pytest.approx(channels.aloha_infinite(0.5), rel=1e-5)
     capture = channels.aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
@@ -220,23 +221,29 @@ def test_tdma_saturated():
     assert channels.tdma(5, 0.2, 0.2, 1e-9) == pytest.approx(5e-9, rel=1e-8)
 
 
+def giving_up(load, delay, **how):
+    """Return the throughput of an infinite population that listens first and gives up."""
+    return channels.csma_giving_up(load, delay, **how).success_rate
+
+
+detecting = partial(giving_up, detecting=True)
+
+
 def test_published_shapes_of_csma():
-    assert channels.csma_infinite(2.0, 0.0) == pytest.approx(2 / 3)
+    assert giving_up(2.0, 0.0) == pytest.approx(2 / 3)
     g = 1.7
     perfect = g * (1 + g) * math.exp(-g) / (g + math.exp(-g))
     assert channels.csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
     for a in (0.01, 0.3, 0.5):
         e = math.exp(-a * g)
         tobagi_hunt = g * e / (g * e + 2 * a * g * (1 - e) + 2 - e)
-        assert channels.csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
-    for formula in (
-        channels.csma_infinite,
-        channels.csma_one_persistent_infinite,
-        channels.csma_detecting_infinite,
-    ):
+        assert detecting(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
+        kleinrock_tobagi = g * e / (g * (1 + 2 * a) + e)
+        assert giving_up(g, a) == pytest.approx(kleinrock_tobagi, rel=1e-13)
+    for formula in (giving_up, channels.csma_one_persistent_infinite, detecting):
         assert formula(0.0, 0.3) == 0
         assert formula(1e-6, 0.3) == pytest.approx(1e-6, rel=1e-5)
-    peak = max(channels.csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
+    peak = max(giving_up(g, 0.01) for g in np.geomspace(0.1, 100, 400))
     assert peak == pytest.approx(0.815, abs=0.001)
     peak = max(channels.csma_one_persistent_infinite(g, 0.01) for g in np.geomspace(0.1, 10, 400))
     assert peak == pytest.approx(0.529, abs=0.001)
@@ -251,8 +258,8 @@ def test_csma_owners_and_limits(delay):
         alone.success_rate, rel=1e-13
     )
     for finite, infinite in (
-        (channels.csma, channels.csma_infinite),
-        (channels.csma_detecting, channels.csma_detecting_infinite),
+        (channels.csma, giving_up),
+        (channels.csma_detecting, detecting),
     ):
         many = finite(10**6, 0.8e-6, 2.0, 2 * delay)
         assert 2 * many.success_rate == pytest.approx(infinite(1.6, delay), rel=1e-5)
@@ -279,7 +286,7 @@ TIMES = st.lists(st.floats(0.01, 10.0), min_size=3, max_size=3)
 
 @given(tasks=st.integers(1, 60), service=TIMES, travel=TIMES)
 def test_the_product_form_is_between(tasks, service, travel):
-    exact = exchanges.closed_network(tasks, SHARES, service, travel).throughput
+    exact, _ = exchanges.closed_network(tasks, SHARES, service, travel)
     low, high = exchanges.return_bounds(tasks, SHARES, service, travel)
     assert low * (1 - 1e-12) <= exact <= high * (1 + 1e-12)
 

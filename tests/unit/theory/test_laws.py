@@ -189,15 +189,6 @@ def test_curves_pass_through_the_predictions():
         assert spread.points(load)[1] == pytest.approx(load * np.exp(-load))
 
 
-@pytest.mark.parametrize("load", [0.01, 0.7, 20.0])
-def test_giving_up_is_what_the_closed_forms_say(load):
-    plain = channels.csma_giving_up(load, 0.2)
-    assert plain.success_rate == pytest.approx(channels.csma_infinite(load, 0.2))
-    cut = channels.csma_giving_up(load, 0.2, detecting=True)
-    assert cut.success_rate == pytest.approx(channels.csma_detecting_infinite(load, 0.2))
-    assert cut.success_probability == plain.success_probability
-
-
 def test_slots_longer_than_answers():
     assert channels.slotted_aloha(5, 2.0, 0.3, 0.3) == channels.slotted_aloha(5, 2.0, 0.3)
     short = channels.slotted_aloha(5, 2.0, 0.3, 0.0)  # then slots are independent attempts
