@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -263,17 +262,22 @@ def break_even_of(
 
 def consortium_over_halves(
     halves: Sequence[Sequence[Gain]], material: float, count: int
-) -> Consortium:
-    """Return the mean gain over halves, with the interval of an owner's rows drawn once more."""
+) -> Consortium | None:
+    """Return the mean gain over halves, with the interval of an owner's rows drawn once more.
+
+    None where a half has no owner with a gain.
+    """
+    known = [[gain for gain in half if not np.isnan(gain.gain.value)] for half in halves]
+    if any(len(half) == 0 for half in known):
+        return None
     kinds = list[tuple[Estimate, Verdict]]()
     for by_records in (False, True):
         means, own, better = list[float](), list[float](), list[bool]()
-        for half in halves:
-            some = [gain for gain in half if isfinite(gain.gain.value)]
-            weight = [float(gain.records) if by_records else 1.0 for gain in some]
-            means.append(float(np.average([g.gain.value for g in some], weights=weight)))
-            own.append(float(np.average([g.own for g in some], weights=weight)))
-            best = [min(g.joint, g.adapted) - g.guessing for g in some]
+        for half in known:
+            weight = [float(gain.records) if by_records else 1.0 for gain in half]
+            means.append(float(np.average([g.gain.value for g in half], weights=weight)))
+            own.append(float(np.average([g.own for g in half], weights=weight)))
+            best = [min(g.joint, g.adapted) - g.guessing for g in half]
             better.append(float(np.average(best, weights=weight)) < 0)
         estimate = over_halves(means)
         counts = material * float(np.mean(own))
@@ -286,7 +290,7 @@ def consortium_over_halves(
 def mean_of(gains: Sequence[Gain], name: str) -> float:
     """Return the mean of an error over owners that have one; NaN without any."""
     values = [getattr(gain, name) for gain in gains]
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+    return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
 
 
 @dataclass(frozen=True)

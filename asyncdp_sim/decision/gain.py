@@ -247,7 +247,7 @@ def consortium(gains: Sequence[Gain]) -> Consortium | None:
     owners, run by run; rows are not common, and their variances add up. None where no owner has a
     gain.
     """
-    known = [gain for gain in gains if isfinite(gain.gain.value)]
+    known = [gain for gain in gains if not np.isnan(gain.gain.value)]
     if len(known) == 0:
         return None
     once = np.full(len(known), 1 / len(known))
@@ -297,7 +297,8 @@ def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ..
 def _variance(values: Array) -> float:
     """Return the sample variance; infinite where squares are no numbers, of models that diverge."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.var(values, ddof=1))
+        variance = float(np.var(values, ddof=1))
+    return inf if np.isnan(variance) else variance
 
 
 def over_halves(means: Sequence[float]) -> Estimate:
@@ -310,7 +311,7 @@ def over_halves(means: Sequence[float]) -> Estimate:
     means : sequence of float
         The mean gain over owners in each half, at least two; :data:`HALVES` by plan.
     """
-    variance = float(np.var(means, ddof=1)) * (1 + 1 / len(means))
+    variance = _variance(np.array(means)) * (1 + 1 / len(means))
     return Estimate(float(np.mean(means)), ((variance, len(means) - 1.0),))
 
 
@@ -404,8 +405,7 @@ def of_choices(gains: Array) -> float:
     gains : array (B,)
         The gain of the models that the rows choose, and of those that other weights of them choose.
     """
-    variance = _variance(gains) if len(gains) > 1 else 0.0
-    return inf if np.isnan(variance) else variance
+    return _variance(gains) if len(gains) > 1 else 0.0
 
 
 Score = Literal["absolute error", "log loss"]

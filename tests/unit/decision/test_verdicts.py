@@ -1,5 +1,6 @@
 """The verdict on a gain, its interval, the gain of all, and budgets that suffice."""
 
+from dataclasses import replace
 from math import inf, nan, sqrt
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 from scipy.stats import t
 
 from asyncdp_sim.decision import Estimate, Gain, Verdict, break_even, consortium, over_halves
+from asyncdp_sim.decision.forecast import consortium_over_halves, mean_of
 from asyncdp_sim.decision.gain import of_rows, of_runs, verdict_of
+
+WORSE = Verdict.WORSE
 
 
 def between(low: float, high: float) -> Estimate:
@@ -100,6 +104,18 @@ def test_every_owner_counts_once_and_runs_are_common_to_all():
     unknown = gain_of(nan)
     assert consortium([unknown]) is None
     assert consortium([gain_of(2.0), unknown]).owners == 1
+
+
+@pytest.mark.parametrize("redraw", [None, np.arange(2)])
+def test_a_joint_model_that_diverged_is_infinitely_worse_for_the_mean_owner_too(redraw):
+    gains = [replace(gain_of(value), redraw=redraw) for value in (-inf, 2.0)]
+    halves = consortium_over_halves([gains[:1], gains[:1]], 0.05, 3)
+    for mean in (consortium(gains), consortium(gains[:1]), halves):
+        assert (mean.gain.value, mean.verdict, mean.verdict_by_records) == (-inf, WORSE, WORSE)
+    assert consortium(gains).owners == 2
+    assert (mean_of(gains[:1], "joint"), mean_of(gains, "own")) == (inf, 10.0)
+    assert consortium_over_halves([gains, [gain_of(nan)]], 0.05, 3) is None
+    assert np.isnan(mean_of([gain_of(nan)], "joint"))
 
 
 def test_how_many_rows_would_decide():
