@@ -309,10 +309,12 @@ class CrossValidation:
                 as_is = models.uses(of_fold, out)[0].scores[:, out]
                 found.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
                 places.append(out)
+        n_folds = len(parts[0])  # fewer than FOLDS of fewer persons
         judged = sum(map(len, parts[0]))
-        trained = len(rows) - judged if ordered else 0
-        factor = 1 + judged / trained if trained > 0 else 1 / len(parts) + FOLDS / (FOLDS - 1)
-        n_folds = len(parts[0])
+        if ordered:
+            factor = 1 + judged / (len(rows) - judged)
+        else:
+            factor = 1 / len(parts) + n_folds / (n_folds - 1)
         blocks = [slice(at, at + n_folds) for at in range(0, len(found), n_folds)]
         scored = [_joined(found[block], places[block]) for block in blocks]
         persons = [rows.persons[np.concatenate(places[block])] for block in blocks]

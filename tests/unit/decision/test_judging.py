@@ -41,15 +41,16 @@ def test_no_model_that_is_judged_has_seen_the_rows():
     assert np.mean(adapted) > 0.02  # the best of nine on the rows that judge would be below 0
 
 
-def test_the_interval_is_as_wide_as_nadeau_and_bengio_say():
-    rows, joint = noise_alone(1)
-    rows = OwnRows(rows.columns, np.zeros(40), 2, rows.persons)  # own models are all the constant
+@pytest.mark.parametrize(("persons", "folds"), [(40, 5), (4, 4), (2, 2)])
+def test_the_interval_is_as_wide_as_nadeau_and_bengio_say(persons, folds):
+    rows, joint = noise_alone(1)  # own models are all the constant
+    rows = OwnRows(rows.columns, np.zeros(40), 2, np.arange(40) % persons)
     plain, _ = of_rows(rows.errors(joint.scores).mean(axis=0), rows.persons, 1.0)
     for times in (1, 2):
         gain = judged(rows, joint, repeats=times)
         variance, _ = gain.joint_gain.parts[0]
-        assert variance == pytest.approx(plain * (1 / times + 5 / 4))
-        assert gain.degrees == 39
+        assert variance == pytest.approx(plain * (1 / times + folds / (folds - 1)))
+        assert gain.degrees == persons - 1
 
 
 def test_the_interval_holds_what_other_rows_would_choose():
