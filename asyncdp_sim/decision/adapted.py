@@ -70,14 +70,16 @@ class LinearModels:
         both = np.concatenate([self.coefficients, others.coefficients])
         return LinearModels(both, np.concatenate([self.constants, others.constants]))
 
-    @property
-    def finite(self) -> "LinearModels":
-        """The same with zeros in place of models that have diverged: nothing is to be had there."""
+    def finite(self, constant: Array) -> "LinearModels":
+        """Return the same with a constant (S,) in place of models that have diverged.
+
+        Pulled towards the constant of own models, these are own models, and gain nothing.
+        """
         kept = np.isfinite(self.coefficients).all(axis=(1, 2))
         kept = np.asarray(kept & np.isfinite(self.constants).all(axis=1))
         return LinearModels(
             np.where(kept[:, None, None], self.coefficients, 0.0),
-            np.where(kept[:, None], self.constants, 0.0),
+            np.where(kept[:, None], self.constants, constant),
         )
 
 
@@ -103,29 +105,33 @@ class JointModels:
     margins: bool = False
 
     def calibrated(self, rows: OwnRows, trained: Ints) -> "JointModels":
-        """Return models whose scores are log-odds: those of margins by a sigmoid of each."""
+        """Return models whose scores are log-odds: those of margins by a sigmoid of each.
+
+        Scores of a model that has diverged are NaN.
+        """
         if not self.margins:
             return self
-        slope, constant = np.zeros(len(self.scores)), np.zeros(len(self.scores))
         known = rows.take(trained)
         nothing = LinearModels(np.zeros((1, 1, 1)), known.constant()[None])
-        constant[:] = nothing.constants[0, 0]
+        slope = np.zeros(len(self.scores))
+        constant = np.full(len(self.scores), nothing.constants[0, 0])
+        finite = np.isfinite(self.scores).all(axis=(1, 2))
         if known.trainable:
-            for j in np.flatnonzero(np.isfinite(self.scores).all(axis=(1, 2))):
+            for j in np.flatnonzero(finite):
                 margin = replace(known, columns=self.scores[j, trained])
                 path = pulled(margin, 0.0, nothing, [0.003])
                 slope[j] = path.coefficients[0, 0, 0, 0]
                 constant[j] = path.constants[0, 0, 0]
-        with np.errstate(invalid="ignore"):
-            scores = slope[:, None, None] * self.scores + constant[:, None, None]
+        scores = np.where(finite[:, None, None], self.scores, np.nan)
+        scores = slope[:, None, None] * scores + constant[:, None, None]
         linear = self.linear
         if linear is not None:
-            finite = linear.finite
+            of_finite = linear.finite(np.zeros(1))
             linear = LinearModels(
-                slope[:, None, None] * finite.coefficients,
-                slope[:, None] * finite.constants + constant[:, None],
+                slope[:, None, None] * of_finite.coefficients,
+                slope[:, None] * of_finite.constants + constant[:, None],
             )
-        return replace(self, scores=np.nan_to_num(scores), linear=linear, margins=False)
+        return replace(self, scores=scores, linear=linear, margins=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -589,7 +589,7 @@ def adapted_model(
     strength = strengths[0]
     if strength[0] == len(FINITE):
         return _first(fair.linear), np.inf
-    path = pulled(rows, sigma, fair.linear.finite, FINITE)
+    path = pulled(rows, sigma, fair.linear.finite(rows.constant()), FINITE)
     place = int(strength[0])
     chosen = LinearModels(path.coefficients[place, :1], path.constants[place, :1])
     return chosen, STRENGTHS[place]

@@ -153,7 +153,7 @@ def fitted(
     places = list[slice | None]()
     for models in linear:
         first = len(towards.constants)
-        towards = towards if models is None else towards.followed_by(models.finite)
+        towards = towards if models is None else towards.followed_by(models.finite(constant))
         places.append(None if models is None else slice(first, len(towards.constants)))
     path = pulled(rows, sigma, towards, FINITE, near)
     uses = [Uses(None if place is None else path.of(place), None) for place in places]

@@ -97,14 +97,20 @@ def test_an_owner_of_one_class_or_few_rows_has_the_constant_in_every_model():
         np.testing.assert_array_equal(scores[-1], joint.scores(rows.columns))
 
 
-def test_a_model_that_has_diverged_is_not_adapted_and_errs_infinitely():
-    rows, joint = rows_of(0)
+@pytest.mark.parametrize(("classes", "margins"), [(0, False), (2, False), (2, True), (3, False)])
+def test_a_model_that_has_diverged_errs_the_most_and_adapted_it_is_an_own_one(classes, margins):
+    """It has nothing to be pulled towards: zeros would be a guess, which may be better than own."""
+    rows, joint = rows_of(classes)
     lost = LinearModels(joint.coefficients * np.nan, joint.constants)
-    uses = Uses.fitted(rows, SIGMA, met(rows, lost))
-    errors = rows.errors(uses.scores(rows.columns, lost.scores(rows.columns)))
-    assert np.isinf(errors[-1]).all()
-    assert np.isfinite(errors[:-1]).all()
-    assert least(errors.sum(axis=-1)).max() < len(errors) - 1
+    fair = JointModels(lost.scores(rows.columns), lost, margins=margins)
+    fair = fair.calibrated(rows, np.arange(len(rows)))
+    scores = Uses.fitted(rows, SIGMA, fair).scores(rows.columns, fair.scores)
+    own = OwnModels.fitted(rows, SIGMA).scores(rows.columns, boosted=False)
+    for adapted, linear in zip(scores[:-1], own, strict=False):
+        np.testing.assert_allclose(adapted, np.broadcast_to(linear, adapted.shape), atol=1e-6)
+    worst = np.log(classes / SPREAD) if classes > 0 else np.inf
+    assert rows.errors(scores[-1]) == pytest.approx(worst)
+    assert least(rows.errors(scores).sum(axis=-1)).max() < len(scores) - 1
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
