@@ -92,6 +92,10 @@ class _Models:
             self.kept[key] = self.rows.take(rest(len(self.rows), out))
         return self.kept[key]
 
+    def compared(self, out: Ints, inner: list[Ints]) -> bool:
+        """Return whether models were fitted without any of these folds, and not constants alone."""
+        return any(self.training(np.concatenate([out, part])).trainable for part in inner)
+
     def without(self, out: Ints) -> OwnModels:
         """Return the own models of the rows but those at some places."""
         key = np.sort(out).tobytes()
@@ -216,6 +220,8 @@ def _score(
 ) -> Scored:
     """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
     _, uses = models.uses(joint, out)
+    if uses.path is not None and not models.compared(out, inner):  # the constant is what they judge
+        uses = Uses(None, models.training(out).constant())
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
     constant, boosting = OWN.index("constant"), OWN.index("boosting")
     count = errors_used.shape[1]
@@ -582,10 +588,10 @@ def adapted_model(
     every = np.arange(len(rows))
     inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
     fair = joint.calibrated(rows, every)
-    if len(inner) < 2 or not rows.trainable or fair.linear is None:
+    models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
+    if len(inner) < 2 or fair.linear is None or not models.compared(none, inner):
         return _first(fair.linear or joint.linear), np.inf
-    models = _Models(rows, sigma, boosts=False, weights=np.ones((1, len(rows))))
-    _, strengths = _chosen(models, joint, np.zeros(0, dtype=np.int64), inner)
+    _, strengths = _chosen(models, joint, none, inner)
     strength = strengths[0]
     if strength[0] == len(FINITE):
         return _first(fair.linear), np.inf
