@@ -324,11 +324,11 @@ class CrossValidation:
         blocks = [slice(at, at + n_folds) for at in range(0, len(found), n_folds)]
         scored = [_joined(found[block], places[block]) for block in blocks]
         persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
-        rarer_persons = rows.rarer_persons if not ordered else rows.take(parts[0][0]).rarer_persons
+        rarer = (rows.take(parts[0][0]) if ordered else rows).rarer_persons
         return [
             _gain(
                 [item.of_set(place, sets) for item in scored], persons, factor,
-                _of_one(given[0].redraw, sets), len(rows), records, material, rarer_persons,
+                _of_one(given[0].redraw, sets), len(rows), records, material, rarer,
                 runs_differ=not isinstance(joint, JointModels),
             )
             for place in range(sets)
@@ -498,7 +498,7 @@ def _gain(
     rows: int,
     records: int | None,
     material: float,
-    rarer_persons: int,
+    rarer: int,
     *,
     runs_differ: bool = False,
 ) -> Gain:
@@ -533,7 +533,7 @@ def _gain(
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
         if variance <= (ROUNDING * own) ** 2:
             variance = 0.0
-        few = min(degrees, rarer_persons - 1.0)  # rows of one class show nothing of the others
+        few = min(degrees, rarer - 1.0)  # rows of one class show nothing of the others
         parts = (
             *(((variance, few),) if variance > 0 or few <= 0 else ()),
             *of_runs(by_run, redraw),
@@ -556,6 +556,7 @@ def _gain(
         by_run=kept[0][2],
         redraw=redraw,
         material=material * own,
+        rarer=rarer,
     )
 
 
@@ -565,7 +566,7 @@ def _nothing(rows: int, records: int | None, runs: int) -> Gain:
     n = rows if records is None else records
     unknown = np.full(runs, np.nan)
     return Gain(
-        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, unknown, None, nan
+        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, unknown, None, nan, 0
     )
 
 

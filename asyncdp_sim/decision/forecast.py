@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from asyncdp_sim.decision.gain import (
     Score,
     Verdict,
     break_even,
+    of_unseen,
     over_halves,
     verdict_of,
 )
@@ -270,6 +272,7 @@ def consortium_over_halves(
     known = [[gain for gain in half if not np.isnan(gain.gain.value)] for half in halves]
     if any(len(half) == 0 for half in known):
         return None
+    most = [max((gain for half in known for gain in half), key=attrgetter("rarer"))]
     kinds = list[tuple[Estimate, Verdict]]()
     for by_records in (False, True):
         means, own, better = list[float](), list[float](), list[bool]()
@@ -280,6 +283,7 @@ def consortium_over_halves(
             best = [min(g.joint, g.adapted) - g.guessing for g in half]
             better.append(float(np.average(best, weights=weight)) < 0)
         estimate = over_halves(means)
+        estimate = replace(estimate, parts=(*estimate.parts, *of_unseen(most)))
         counts = material * float(np.mean(own))
         good = sum(better) > len(better) / 2
         kinds.append((estimate, verdict_of(estimate, counts, better_than_guessing=good)))

@@ -146,6 +146,8 @@ class Gain:
         Which redraw of the others' rows each joint model learned from; None where it is one.
     material : float
         Smallest gain that counts, in the unit of the error.
+    rarer : int
+        Judged persons with a row of another class than the owner's commonest; of numbers all.
     """
 
     rows: int
@@ -162,6 +164,7 @@ class Gain:
     by_run: Array
     redraw: Ints | None
     material: float
+    rarer: int
 
     @property
     def better_than_guessing(self) -> bool:
@@ -265,7 +268,7 @@ def _weighted(gains: Sequence[Gain], share: Array) -> tuple[Estimate, Verdict]:
     pooled = 1 / float(np.sum((rows / total) ** 2 / degrees)) if 0 < total < inf else inf
     by_run = share @ np.stack([gain.by_run for gain in gains])
     runs = of_runs(by_run, gains[0].redraw)
-    parts = (*(((total, pooled),) if total > 0 else ()), *runs)
+    parts = (*(((total, pooled),) if total > 0 else ()), *runs, *of_unseen(gains))
     value = float(share @ np.array([gain.gain.value for gain in gains]))
     means = {
         name: float(share @ np.array([getattr(gain, name) for gain in gains]))
@@ -292,6 +295,14 @@ def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ..
     if len(means) < 2:
         return ((0.0, 0.0),)
     return ((_variance(means) * (1 + 1 / len(means)), len(means) - 1.0),)
+
+
+def of_unseen(gains: Sequence[Gain]) -> tuple[tuple[float, float], ...]:
+    """Return a variance without a degree of freedom if all judged rows but one are of one class.
+
+    They show nothing of the other classes. Nothing is returned otherwise.
+    """
+    return ((0.0, 0.0),) if sum(gain.rarer for gain in gains) < 2 else ()
 
 
 def _variance(values: Array) -> float:

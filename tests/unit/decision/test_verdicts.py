@@ -21,13 +21,15 @@ def between(low: float, high: float) -> Estimate:
     return Estimate((low + high) / 2, (((half / t.ppf(0.975, degrees)) ** 2, degrees),))
 
 
-def gain_of(value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100):
+def gain_of(
+    value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100, rarer=9
+):
     by_run = value + np.array(runs)
     parts = ((rows, 50.0), *of_runs(by_run, None))
     estimate = Estimate(value, parts)
     return Gain(
         n, records, own, own - value, own - value, guessing, "linear", estimate, estimate,
-        rows, 50.0, by_run, None, 0.05 * own,
+        rows, 50.0, by_run, None, 0.05 * own, rarer,
     )  # fmt: skip
 
 
@@ -116,6 +118,15 @@ def test_a_joint_model_that_diverged_is_infinitely_worse_for_the_mean_owner_too(
     assert (mean_of(gains[:1], "joint"), mean_of(gains, "own")) == (inf, 10.0)
     assert consortium_over_halves([gains, [gain_of(nan)]], 0.05, 3) is None
     assert np.isnan(mean_of([gain_of(nan)], "joint"))
+
+
+@pytest.mark.parametrize(("rarer", "known"), [((0, 0), False), ((1, 0), False), ((1, 1), True)])
+def test_rows_of_one_class_decide_nothing_for_the_mean_owner_either(rarer, known):
+    gains = [gain_of(0.0, rows=0.0, rarer=persons) for persons in rarer]
+    assert (consortium(gains).verdict is Verdict.NO_DIFFERENCE) == known
+    halves = consortium_over_halves([gains, gains], 0.05, 2)  # judged by the same public rows
+    assert halves.verdict is Verdict.UNDECIDED
+    assert consortium_over_halves([[gain_of(0.0, rarer=2)]] * 2, 0.05, 2).verdict != "undecided"
 
 
 def test_how_many_rows_would_decide():
