@@ -249,7 +249,7 @@ def fold(
     traces : sequence of Trace
         One per replicate.
     cells : sequence of CellTask
-        They are :func:`~.replay_cells.alike`, so that their rows advance together, with the same
+        They are :func:`alike`, so that their rows advance together, with the same
         random numbers.
     replicates : sequence of Scope
         Random streams of the replicates: of the first cell, then of the second, …, (CR,).
