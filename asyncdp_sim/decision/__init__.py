@@ -12,8 +12,6 @@ from asyncdp_sim.decision.cross_validation import (
     CrossValidation,
     FreshRows,
     adapted_model,
-    judge_by_cross_validation,
-    judge_fresh,
 )
 from asyncdp_sim.decision.gain import (
     MATERIAL,
@@ -45,8 +43,6 @@ __all__ = [
     "adapted_model",
     "break_even",
     "consortium",
-    "judge_by_cross_validation",
-    "judge_fresh",
     "over_halves",
     "scored_by",
 ]

@@ -47,23 +47,27 @@ _SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class LinearModels:
-    """Linear models of encoded columns.
+    """Linear models of encoded columns; … stands for J models, or (L, J) of L strengths.
 
     Attributes
     ----------
-    coefficients : array (J, S, c)
-    constants : array (J, S)
+    coefficients : array (…, S, c)
+    constants : array (…, S)
     """
 
     coefficients: Array
     constants: Array
 
+    def __getitem__(self, chosen: Any) -> "LinearModels":
+        """Return some of the models."""
+        return LinearModels(self.coefficients[chosen], self.constants[chosen])
+
     def scores(self, columns: Array) -> Array:
-        """Return predictions z (J, n, S) of rows (n, c)."""
+        """Return predictions z (…, n, S) of rows (n, c)."""
         with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
             products = self.coefficients.reshape(-1, columns.shape[1]) @ columns.T
             z = products.reshape(*self.constants.shape, -1) + self.constants[..., None]
-            return np.swapaxes(z, 1, 2)
+            return np.swapaxes(z, -1, -2)
 
     def followed_by(self, others: "LinearModels") -> "LinearModels":
         """Return these models and others as one table."""
@@ -134,36 +138,14 @@ class JointModels:
         return replace(self, scores=scores, linear=linear, margins=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Models by strength: ``coefficients`` (L, J, S, c) and ``constants`` (L, J, S)."""
-
-    coefficients: Array
-    constants: Array
-
-    def of(self, models: slice) -> "Path":
-        """Return the same of some of the models."""
-        return Path(self.coefficients[:, models], self.constants[:, models])
-
-    def scores(self, columns: Array) -> Array:
-        """Return predictions (L, J, n, S)."""
-        n_strengths, n_models = self.constants.shape[:2]
-        flat = LinearModels(
-            self.coefficients.reshape(-1, *self.coefficients.shape[2:]),
-            self.constants.reshape(-1, self.constants.shape[-1]),
-        )
-        z = flat.scores(columns)
-        return z.reshape(n_strengths, n_models, *z.shape[1:])
-
-
 def pulled(
     rows: OwnRows,
     sigma: float,
     towards: LinearModels,
     strengths: Sequence[float],
-    start: Path | None = None,
-) -> Path:
-    """Return the minima of f for some finite strengths and models to be pulled towards.
+    start: LinearModels | None = None,
+) -> LinearModels:
+    """Return the minima (L, J) of f for some finite strengths and models to be pulled towards.
 
     Parameters
     ----------
@@ -175,7 +157,7 @@ def pulled(
         (β₀, b₀), J of them, in encoded columns.
     strengths : sequence of float
         λ ≥ 0, finite, L of them.
-    start : Path, optional
+    start : LinearModels, optional
         One model for each strength that is near the minima, where a search begins.
     """
     n, (centre, scale, coordinates, directions, lengths) = len(rows), rows.principal
@@ -211,7 +193,7 @@ def pulled(
         spanned, constant = solutions[..., :-1], solutions[..., -1]
     scaled = middle + (spanned - inside) @ directions
     coefficients = scaled / scale
-    return Path(coefficients, constant - coefficients @ centre)
+    return LinearModels(coefficients, constant - coefficients @ centre)
 
 
 @dataclass(frozen=True, eq=False)

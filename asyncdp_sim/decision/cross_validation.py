@@ -83,7 +83,7 @@ class _Models:
     kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
     errors: dict[tuple[bytes, bytes, bool], Array] = field(default_factory=dict)
-    used: dict[bytes, list[tuple[JointModels, JointModels, Uses]]] = field(default_factory=dict)
+    used: dict[tuple[bytes, JointModels], tuple[JointModels, Uses]] = field(default_factory=dict)
 
     def training(self, out: Ints) -> OwnRows:
         """Return the rows but those at some places."""
@@ -101,7 +101,7 @@ class _Models:
         key = np.sort(out).tobytes()
         if key not in self.own:
             kept = self.training(out)
-            self.own[key] = OwnModels.fitted(kept, self.sigma)
+            self.own[key], _ = fitted(kept, self.sigma)
         return self.own[key]
 
     def own_errors(self, out: Ints, part: Ints, tested: OwnRows, *, boosted: bool = True) -> Array:
@@ -123,11 +123,10 @@ class _Models:
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
-        for known, fair, uses in self.used.get(np.sort(out).tobytes(), ()):
-            if known is joint:
-                return fair, uses
-        self.adapt([joint], out)
-        return self.uses(joint, out)
+        key = np.sort(out).tobytes(), joint
+        if key not in self.used:
+            self.adapt([joint], out)
+        return self.used[key]
 
     def adapt(self, joint: Sequence[JointModels], out: Ints) -> None:
         """Fit own models to the rows but some, and adapt sets of joint models, all together."""
@@ -135,7 +134,8 @@ class _Models:
         fair = [each.calibrated(self.rows, rest(len(self.rows), out)) for each in joint]
         near = self.without(out[:0]).path
         own, uses = fitted(self.training(out), self.sigma, fair, near)
-        self.used[key] = list(zip(joint, fair, uses, strict=True))
+        fair_uses = zip(fair, uses, strict=True)
+        self.used |= {(key, each): both for each, both in zip(joint, fair_uses, strict=True)}
         self.own.setdefault(key, own)
 
 
@@ -240,51 +240,60 @@ def _score(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Divisions of an owner's rows into folds, each of which is left out of training in turn.
 
     Own models are fitted once, whatever joint models they are compared with.
 
-    Attributes
+    Parameters
     ----------
     rows : OwnRows
+        All rows of the owner. With ``order`` there is one division, and the latest fifth of the
+        rows alone is judged.
+    sigma : float
+        σ of the scenario's model.
+    generator : Generator
+        Divides persons into folds.
+    own_best : str
+        "linear" leaves boosting out.
+    repeats : int, optional
+        R, how often persons are divided anew.
+
+    Attributes
+    ----------
     divisions : list of list of array
-        Places of the rows of each fold. With ``order`` there is one, of the latest fifth alone.
-    inner : list of array
-        Folds of the earlier rows, where rows have an order.
-    models : list of object
-        What was fitted without some folds, by division.
+        Places of the rows of each fold.
+
+    Notes
+    -----
+    The variance by rows is that of the mean paired difference v = Σ_g e_g² G/(G − 1)/n², the mean
+    of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
+    K folds of n/K rows each. With one split it is that of the judged rows, times
+    1 + n_test/n_train.
     """
 
-    rows: OwnRows
-    divisions: list[list[Ints]]
-    inner: list[Ints]
-    models: list[_Models]
-
-    @classmethod
-    def divided(
-        cls,
+    def __init__(
+        self,
         rows: OwnRows,
         sigma: float,
         generator: np.random.Generator,
         *,
         own_best: OwnBest = "any",
         repeats: int | None = None,
-    ) -> "CrossValidation":
-        """Divide the rows; parameters as of :func:`judge_by_cross_validation`."""
+    ) -> None:
+        self.rows = rows
         boosted = boosts(rows, own_best)
-        times = repeats or (FEW_REPEATS if boosted or rows.classes > 0 else REPEATS)
-        inner = list[Ints]()
+        if repeats is None:
+            repeats = FEW_REPEATS if boosted or rows.classes > 0 else REPEATS
+        self._inner = list[Ints]()  # folds of the earlier rows, where rows have an order
         if rows.order is None:
-            divisions = [folds(rows, FOLDS, generator) for _ in range(times)]
+            self.divisions = [folds(rows, FOLDS, generator) for _ in range(repeats)]
         else:
-            divisions = [latest(rows, 1 / FOLDS)]
-            kept = rest(len(rows), divisions[0][0])
-            inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
+            self.divisions = [latest(rows, 1 / FOLDS)]
+            kept = rest(len(rows), self.divisions[0][0])
+            self._inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
         weights = weightings(rows, generator)
-        models = [_Models(rows, sigma, boosted, weights) for _ in divisions]
-        return cls(rows, divisions, inner, models)
+        self._models = [_Models(rows, sigma, boosted, weights) for _ in self.divisions]
 
     def judge(
         self,
@@ -296,14 +305,26 @@ class CrossValidation:
     ) -> list[Gain]:
         """Return the gain by each of some sets of joint models, such as those of several budgets.
 
-        They come set after set, of equal size. Those of one division are of other runs than those
-        of another one. Models of all sets are adapted together, which takes least time.
+        They come set after set, of equal size. Models of all sets are adapted together, which takes
+        least time.
+
+        Parameters
+        ----------
+        joint : JointModels or callable
+            Models that have seen none of the rows, such as those of substitutes; or, from the
+            places of rows that are judged, models that have not seen these. Those of one division
+            are of other runs than those of another one. Scores are of all rows.
+        records : int, optional
+            n_i, which the mean by records weighs; the number of rows by default.
+        material : float
+            Share of the own error from which on a gain counts.
+        sets : int
         """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
         if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
-            return [_nothing(len(rows), records, _count(joint) // sets)] * sets
+            return [_nothing(len(rows), records)] * sets
         found, places = list[Scored](), list[Ints]()
-        for division, models in zip(parts, self.models, strict=True):
+        for division, models in zip(parts, self._models, strict=True):
             given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
             if not isinstance(joint, JointModels) and len(division) > 2:
                 for first, second in combinations(range(len(division)), 2):
@@ -311,7 +332,7 @@ class CrossValidation:
                     models.adapt([given[first], given[second]], both)
             for place, (out, of_fold) in enumerate(zip(division, given, strict=True)):
                 inner = [part for at, part in enumerate(division) if at != place]
-                inner = self.inner if ordered else inner
+                inner = self._inner if ordered else inner
                 as_is = models.uses(of_fold, out)[0].scores[:, out]
                 found.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
                 places.append(out)
@@ -336,100 +357,66 @@ class CrossValidation:
 
     def forget(self) -> None:
         """Drop fitted models; errors of own models stay, which serve other joint models, too."""
-        for models in self.models:
+        for models in self._models:
             models.forget()
 
 
-def judge_by_cross_validation(
-    rows: OwnRows,
-    joint: JointModels | JointOfFold,
-    sigma: float,
-    generator: np.random.Generator,
-    *,
-    records: int | None = None,
-    material: float = MATERIAL,
-    own_best: OwnBest = "any",
-    repeats: int | None = None,
-) -> Gain:
-    """Judge on the owner's own rows, of which each is left out of training in turn.
+class FreshRows:
+    """Rows that are trained on, and rows apart that judge; own models are fitted once.
 
     Parameters
     ----------
     rows : OwnRows
-        All rows of the owner. With ``order`` the latest fifth is judged, once.
-    joint : JointModels or callable
-        Models that have seen none of the rows, such as those of substitutes; or, from the places
-        of rows that are judged, models that have not seen these. Scores are of all rows.
-    sigma : float
-        σ of the scenario's model.
-    generator : Generator
-        Divides persons into folds.
-    records : int, optional
-        n_i, which the mean by records weighs; the number of rows by default.
-    material : float
-        Share of the own error from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out.
-    repeats : int, optional
-        How often persons are divided anew.
+        Those that are trained on, n_i of them.
+    fresh : OwnRows
+        Held-out rows, or fresh ones of the owner's law.
+    sigma, generator, own_best
+        As of :class:`CrossValidation`.
 
     Notes
     -----
-    The variance by rows is that of the mean paired difference v = Σ_g e_g² G/(G − 1)/n², the mean
-    of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
-    folds of n/K rows each. With one split it is that of the judged rows, times 1 + n_test/n_train.
-    """
-    divided = CrossValidation.divided(rows, sigma, generator, own_best=own_best, repeats=repeats)
-    [gain] = divided.judge(joint, records=records, material=material)
-    return gain
-
-
-@dataclass(frozen=True, eq=False)
-class FreshRows:
-    """Rows that are trained on, and rows apart that judge; own models are fitted once.
-
-    Attributes
-    ----------
-    rows, fresh : OwnRows
-    inner : list of array
-        Folds of ``rows``.
-    models : object
-        What was fitted.
+    The variance by rows is that of the mean paired difference over the judged rows, m of them,
+    times 1 + m/n: the training rows are one draw, too.
     """
 
-    rows: OwnRows
-    fresh: OwnRows
-    inner: list[Ints]
-    models: _Models
-
-    @classmethod
-    def apart(
-        cls,
+    def __init__(
+        self,
         rows: OwnRows,
         fresh: OwnRows,
         sigma: float,
         generator: np.random.Generator,
         *,
         own_best: OwnBest = "any",
-    ) -> "FreshRows":
-        """Divide the training rows; parameters as of :func:`judge_fresh`."""
-        inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+    ) -> None:
+        self._rows, self._fresh = rows, fresh
+        self._inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
         weights = weightings(rows, generator)
-        return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best), weights))
+        self._models = _Models(rows, sigma, boosts(rows, own_best), weights)
 
     def judge(
         self, joint: JointModels, as_is: Array, *, material: float = MATERIAL, sets: int = 1
     ) -> list[Gain]:
-        """Return the gain by each of some sets of joint models, which predict ``as_is``."""
-        rows, fresh = self.rows, self.fresh
+        """Return the gain by each of some sets of joint models, of equal size, set after set.
+
+        Parameters
+        ----------
+        joint : JointModels
+            With predictions of the rows that are trained on.
+        as_is : array (J, m, S)
+            Predictions of the fresh rows by these models.
+        material : float
+            Share of the own error from which on a gain counts.
+        sets : int
+        """
+        rows, fresh = self._rows, self._fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return [_nothing(len(rows), None, len(joint.scores) // sets)] * sets
+            return [_nothing(len(rows), None)] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
             both = JointModels(scores, None, None, margins=True)
             as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
-        scored = _score(self.models, joint, none, self.inner, fresh, as_is)
+        scored = _score(self._models, joint, none, self._inner, fresh, as_is)
         return [
             _gain(
                 [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
@@ -437,41 +424,6 @@ class FreshRows:
             )
             for place in range(sets)
         ]  # fmt: skip
-
-
-def judge_fresh(
-    rows: OwnRows,
-    joint: JointModels,
-    fresh: OwnRows,
-    as_is: Array,
-    sigma: float,
-    generator: np.random.Generator,
-    *,
-    material: float = MATERIAL,
-    own_best: OwnBest = "any",
-) -> Gain:
-    """Judge on rows apart, such as held-out ones or fresh ones of the owner's law.
-
-    Parameters
-    ----------
-    rows : OwnRows
-        Those that are trained on, n_i of them.
-    joint : JointModels
-        With predictions of ``rows``.
-    fresh : OwnRows
-    as_is : array (J, m, S)
-        Predictions of ``fresh`` by the joint models.
-    sigma, generator, material, own_best
-        As in :func:`judge_by_cross_validation`.
-
-    Notes
-    -----
-    The variance by rows is that of the mean paired difference over the judged rows, m of them,
-    times 1 + m/n: the training rows are one draw, too.
-    """
-    apart = FreshRows.apart(rows, fresh, sigma, generator, own_best=own_best)
-    [gain] = apart.judge(joint, as_is, material=material)
-    return gain
 
 
 def _of_one(redraw: Ints | None, sets: int) -> Ints | None:
@@ -531,7 +483,7 @@ def _gain(
         chosen = [item.others[place].mean(axis=-1) / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
-        if variance <= (ROUNDING * own) ** 2:
+        if np.sqrt(variance) <= ROUNDING * own:
             variance = 0.0
         few = min(degrees, rarer - 1.0)  # rows of one class show nothing of the others
         parts = (
@@ -560,18 +512,13 @@ def _gain(
     )
 
 
-def _nothing(rows: int, records: int | None, runs: int) -> Gain:
+def _nothing(rows: int, records: int | None) -> Gain:
     """Return what is known of an owner without rows to train or to judge on: nothing."""
     none, nan = Estimate(np.nan), np.nan
-    n = rows if records is None else records
-    unknown = np.full(runs, np.nan)
+    n, no_runs = rows if records is None else records, np.zeros(0)
     return Gain(
-        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, unknown, None, nan, 0
+        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, no_runs, None, nan, 0
     )
-
-
-def _count(joint: JointModels | JointOfFold) -> int:
-    return len(joint.scores) if isinstance(joint, JointModels) else 1
 
 
 def adapted_model(
@@ -582,7 +529,7 @@ def adapted_model(
     Parameters
     ----------
     rows, joint, sigma, generator
-        As in :func:`judge_by_cross_validation`; the joint model is linear.
+        As of :class:`CrossValidation`; the joint model is linear.
     """
     if joint.linear is None:
         raise ValueError("a model that is not linear is not adapted")
@@ -591,16 +538,11 @@ def adapted_model(
     fair = joint.calibrated(rows, every)
     models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
     if len(inner) < 2 or fair.linear is None or not models.compared(none, inner):
-        return _first(fair.linear or joint.linear), np.inf
+        return (fair.linear or joint.linear)[:1], np.inf
     _, strengths = _chosen(models, joint, none, inner)
     strength = strengths[0]
     if strength[0] == len(FINITE):
-        return _first(fair.linear), np.inf
-    path = pulled(rows, sigma, fair.linear.finite(rows.constant()), FINITE)
+        return fair.linear[:1], np.inf
     place = int(strength[0])
-    chosen = LinearModels(path.coefficients[place, :1], path.constants[place, :1])
-    return chosen, STRENGTHS[place]
-
-
-def _first(models: LinearModels) -> LinearModels:
-    return LinearModels(models.coefficients[:1], models.constants[:1])
+    path = pulled(rows, sigma, fair.linear.finite(rows.constant()), FINITE)
+    return path[place, :1], STRENGTHS[place]

@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.decision import (
-    JointModels,
-    LinearModels,
-    OwnRows,
-    judge_by_cross_validation,
-    judge_fresh,
-)
+from asyncdp_sim.decision import JointModels, LinearModels, OwnRows
 from asyncdp_sim.decision.gain import of_rows
-from asyncdp_sim.decision.predictors import Uses
-from tests.verification.decision_laws import Law, met
+from asyncdp_sim.decision.predictors import fitted
+from tests.verification.decision_laws import Law, judge_by_cross_validation, judge_fresh, met
 
 
 def noise_alone(seed: int, count: int = 40) -> tuple[OwnRows, JointModels]:
@@ -161,7 +155,8 @@ def test_the_strength_is_not_the_best_one_in_hindsight():
         as_is = joint.linear.scores(others.columns)
         generator = np.random.default_rng(0)
         gain = judge_fresh(rows, joint, others, as_is, 1e-4, generator, own_best="linear")
-        scores = Uses.fitted(rows, 1e-4, joint).scores(others.columns, as_is)
+        _, [uses] = fitted(rows, 1e-4, [joint])
+        scores = uses.scores(others.columns, as_is)
         best = others.errors(scores).mean(axis=-1).min(axis=0).mean()
         above.append(gain.adapted - best)
     assert min(above) >= -1e-12
