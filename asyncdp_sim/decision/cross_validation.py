@@ -321,35 +321,34 @@ class CrossValidation:
         sets : int
         """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
-        if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
+        n_folds, n_last = len(parts[0]), sum(map(len, parts[0][:1]))
+        records = len(rows) if records is None else records
+        if n_last == 0 or n_folds + ordered < 2:
             return [_nothing(len(rows), records)] * sets
-        found, places = list[Scored](), list[Ints]()
+        scored = list[Scored]()
         for division, models in zip(parts, self._models, strict=True):
             given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
             if not isinstance(joint, JointModels) and len(division) > 2:
                 for first, second in combinations(range(len(division)), 2):
                     both = np.concatenate([division[first], division[second]])
                     models.adapt([given[first], given[second]], both)
+            of_folds = list[Scored]()
             for place, (out, of_fold) in enumerate(zip(division, given, strict=True)):
-                inner = [part for at, part in enumerate(division) if at != place]
-                inner = self._inner if ordered else inner
+                others = [part for at, part in enumerate(division) if at != place]
+                inner = self._inner if ordered else others
                 as_is = models.uses(of_fold, out)[0].scores[:, out]
-                found.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
-                places.append(out)
-        n_folds = len(parts[0])  # fewer than FOLDS of fewer persons
-        judged = sum(map(len, parts[0]))
+                of_folds.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
+            scored.append(_joined(of_folds, division))
         if ordered:
-            factor = 1 + judged / (len(rows) - judged)
-        else:
+            factor = 1 + n_last / (len(rows) - n_last)
+        else:  # fewer folds than FOLDS of fewer persons
             factor = 1 / len(parts) + n_folds / (n_folds - 1)
-        blocks = [slice(at, at + n_folds) for at in range(0, len(found), n_folds)]
-        scored = [_joined(found[block], places[block]) for block in blocks]
-        persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
+        persons = [rows.persons[np.concatenate(division)] for division in parts]
         rarer = (rows.take(parts[0][0]) if ordered else rows).rarer_persons
         return [
             _gain(
                 [item.of_set(place, sets) for item in scored], persons, factor,
-                _of_one(given[0].redraw, sets), len(rows), records, material, rarer,
+                given[0].redraw, len(rows), records, material, rarer,
                 runs_differ=not isinstance(joint, JointModels),
             )
             for place in range(sets)
@@ -389,7 +388,7 @@ class FreshRows:
         own_best: OwnBest = "any",
     ) -> None:
         self._rows, self._fresh = rows, fresh
-        self._inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+        self._inner = folds(rows, FOLDS, generator)
         weights = weightings(rows, generator)
         self._models = _Models(rows, sigma, boosts(rows, own_best), weights)
 
@@ -410,7 +409,7 @@ class FreshRows:
         """
         rows, fresh = self._rows, self._fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return [_nothing(len(rows), None)] * sets
+            return [_nothing(len(rows), len(rows))] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
@@ -420,15 +419,10 @@ class FreshRows:
         return [
             _gain(
                 [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
-                _of_one(joint.redraw, sets), len(rows), len(rows), material, fresh.rarer_persons,
+                joint.redraw, len(rows), len(rows), material, fresh.rarer_persons,
             )
             for place in range(sets)
         ]  # fmt: skip
-
-
-def _of_one(redraw: Ints | None, sets: int) -> Ints | None:
-    """Return the redraws of one set of joint models; they are the same in each."""
-    return None if redraw is None else redraw[: len(redraw) // sets]
 
 
 def _joined(found: list[Scored], places: list[Ints]) -> Scored:
@@ -448,7 +442,7 @@ def _gain(
     factor: float,
     redraw: Ints | None,
     rows: int,
-    records: int | None,
+    records: int,
     material: float,
     rarer: int,
     *,
@@ -456,8 +450,10 @@ def _gain(
 ) -> Gain:
     """Return the gain by paired differences of errors, a division of the rows each.
 
-    Joint models are the same in each division, or ``runs_differ``.
+    Joint models are the same in each division, or ``runs_differ``. The redraws that they learned
+    from are the same in each set of joint models, so that the first ones are those of this set.
     """
+    redraw = None if redraw is None else redraw[: len(divisions[0].joint)]
     own, guess, joint, adapted = (
         float(np.mean([getattr(item, name).mean() for item in divisions]))
         for name in ("own", "guess", "joint", "adapted")
@@ -495,7 +491,7 @@ def _gain(
     names = [item.best for item in divisions]
     return Gain(
         rows=rows,
-        records=rows if records is None else records,
+        records=records,
         own=own,
         joint=joint,
         adapted=adapted,
@@ -512,12 +508,25 @@ def _gain(
     )
 
 
-def _nothing(rows: int, records: int | None) -> Gain:
+def _nothing(rows: int, records: int) -> Gain:
     """Return what is known of an owner without rows to train or to judge on: nothing."""
-    none, nan = Estimate(np.nan), np.nan
-    n, no_runs = rows if records is None else records, np.zeros(0)
+    nan, none, no_runs = np.nan, Estimate(np.nan), np.zeros(0)
     return Gain(
-        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, no_runs, None, nan, 0
+        rows,
+        records,
+        nan,
+        nan,
+        nan,
+        nan,
+        "constant",
+        none,
+        none,
+        0.0,
+        np.inf,
+        no_runs,
+        None,
+        nan,
+        0,
     )
 
 
@@ -534,7 +543,7 @@ def adapted_model(
     if joint.linear is None:
         raise ValueError("a model that is not linear is not adapted")
     every = np.arange(len(rows))
-    inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+    inner = folds(rows, FOLDS, generator)
     fair = joint.calibrated(rows, every)
     models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
     if len(inner) < 2 or fair.linear is None or not models.compared(none, inner):
