@@ -207,6 +207,19 @@ def _online(trace: Trace) -> tuple[float, float]:
     return float(shares.sum()), float(len(shares))
 
 
+def _repeats(trace: Trace) -> tuple[float, float]:
+    """Return how often owners came twice in a row; nothing over 0 if updates have several."""
+    if trace.answers_per_update != 1:
+        return 0.0, 0.0
+    owner = trace.updates["owner"]
+    return float(np.count_nonzero(owner[1:] == owner[:-1])), max(0, trace.n_updates - 1)
+
+
+def _refusals(trace: Trace) -> tuple[float, float]:
+    refused = float(trace.owners["refused"].sum())
+    return refused, refused + len(trace.exchanges) - trace.recomputed
+
+
 def _time(trace: Trace) -> float:
     return float(to_units(trace.end_tick))
 
@@ -238,19 +251,6 @@ FIGURES = (
 )  # fmt: skip
 """All of a network, in the order in which files have them."""
 _SHARED = ("offered_load", "delivered_load", "collision_rate")
-
-
-def _repeats(trace: Trace) -> tuple[float, float]:
-    """Return how often owners came twice in a row; nothing over 0 if updates have several."""
-    if trace.answers_per_update != 1:
-        return 0.0, 0.0
-    owner = trace.updates["owner"]
-    return float(np.count_nonzero(owner[1:] == owner[:-1])), max(0, trace.n_updates - 1)
-
-
-def _refusals(trace: Trace) -> tuple[float, float]:
-    refused = float(trace.owners["refused"].sum())
-    return refused, refused + len(trace.exchanges) - trace.recomputed
 
 
 def _ratio(part: float, whole: float) -> float | None:
