@@ -275,7 +275,7 @@ def fold(
     steps, per_update = cell.steps, cell.steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
-    answers = Answers.for_algorithm(steps, cell.reply, replicates[: len(traces)], layout)
+    answers = Answers(steps, cell.reply, replicates[: len(traces)], layout)
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     state = steps.init(replicates) if state is None else state
