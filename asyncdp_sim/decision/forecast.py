@@ -223,7 +223,7 @@ def gain_forecast(
     """
     given = factors.index(1.0)
     own = mean_of(by_budget[given], "own")
-    level = break_even_of(budgets, means, [material * own] * len(means))
+    level = break_even(budgets, means, [material * own] * len(means))
     tried = [
         GainForecast(
             reads=reads,
@@ -249,17 +249,6 @@ def gain_forecast(
         for factor, gains, mean in zip(factors, by_budget, means, strict=True)
     ]
     return replace(tried[given], tried=tuple(tried) if len(tried) > 1 else ())
-
-
-def break_even_of(
-    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
-) -> BreakEven | None:
-    """Return from which budget on there is a gain; None where a single one was tried."""
-    there = [gain for gain in gains if gain is not None]
-    if len(budgets) < 2 or len(there) < len(gains):
-        return None
-    estimates, verdicts = [gain.gain for gain in there], [gain.verdict for gain in there]
-    return break_even(budgets, estimates, verdicts, material)
 
 
 def consortium_over_halves(

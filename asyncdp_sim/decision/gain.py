@@ -347,22 +347,24 @@ class BreakEven:
 
 
 def break_even(
-    budgets: Sequence[float],
-    gains: Sequence[Estimate],
-    verdicts: Sequence[Verdict],
-    material: Sequence[float],
+    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
 ) -> BreakEven | None:
     """Return the smallest ε from which on the verdict is "gains"; None where there is none.
+
+    It is also None where a single budget was tried, or where some gain is not known.
 
     Parameters
     ----------
     budgets : sequence of float
         ε > 0, ascending.
-    gains, verdicts, material : sequence
+    gains, material : sequence
         At each budget.
     """
+    known = [gain for gain in gains if gain is not None]
     first = len(budgets)
-    while first > 0 and verdicts[first - 1] is Verdict.GAINS:
+    if first < 2 or len(known) < len(gains):
+        return None
+    while first > 0 and known[first - 1].verdict is Verdict.GAINS:
         first -= 1
     if first == len(budgets):
         return None
@@ -371,7 +373,7 @@ def break_even(
     low, high = budgets[first - 1], budgets[first]
 
     def over(at: int) -> float:
-        return min(gains[at].low, gains[at].value - material[at])
+        return min(known[at].gain.low, known[at].gain.value - material[at])
 
     before, after = over(first - 1), over(first)
     share = 1.0 if not isfinite(before) or before >= 0 else before / (before - after)

@@ -32,6 +32,7 @@ from asyncdp_sim.decision import (
     JointModels,
     OwnRows,
     Verdict,
+    break_even,
     consortium,
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
@@ -41,7 +42,6 @@ from asyncdp_sim.decision.forecast import (
     OwnerGain,
     Reads,
     alike,
-    break_even_of,
     consortium_over_halves,
     gain_forecast,
 )
@@ -587,7 +587,7 @@ def _forecast_of_owners(
         hidden = isfinite(budget)
         budgets = [budget * factor for factor in factors]
         material = [gain.material for gain in several]
-        level = break_even_of(budgets if hidden else [], several, material)
+        level = break_even(budgets if hidden else [], several, material)
         name = people.names[place] if len(people.names) > 0 else None
         owners.append(
             [

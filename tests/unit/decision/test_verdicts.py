@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import inf, nan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,13 +142,21 @@ def test_how_many_rows_would_decide():
 
 
 def test_a_budget_suffices_from_which_on_all_larger_ones_do():
-    budgets = (1.0, 2.0, 4.0)
-    gains = [between(-1.0, 1.0), between(-0.5, 1.5), between(0.5, 2.5)]
-    found = break_even(
-        budgets, gains, [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.GAINS], [0.1] * 3
-    )
-    assert (found.low, found.high) == (2.0, 4.0)
-    assert found.value == pytest.approx(1 / 0.375)  # half-way in 1/ε
-    assert break_even(budgets, gains, [Verdict.GAINS] * 3, [0.1] * 3).low == 0.0
-    none = [Verdict.GAINS, Verdict.GAINS, Verdict.UNDECIDED]
-    assert break_even(budgets, gains, none, [0.1] * 3) is None
+    budgets, material = (1.0, 2.0, 4.0), [0.1] * 3
+    enough, too_little = Verdict.GAINS, Verdict.UNDECIDED
+
+    def found(*verdicts):
+        ends = ((-1.0, 1.0), (-0.5, 1.5), (0.5, 2.5))
+        gains = [
+            SimpleNamespace(gain=between(*interval), verdict=verdict)
+            for interval, verdict in zip(ends, verdicts, strict=True)
+        ]
+        return break_even(budgets, gains, material)
+
+    level = found(too_little, too_little, enough)
+    assert (level.low, level.high) == (2.0, 4.0)
+    assert level.value == pytest.approx(1 / 0.375)  # half-way in 1/ε
+    assert found(enough, enough, enough).low == 0.0
+    assert found(enough, enough, too_little) is None
+    assert break_even((1.0,), [gain_of(2.0)], [0.1]) is None
+    assert break_even(budgets, [gain_of(2.0), None, gain_of(2.0)], material) is None
