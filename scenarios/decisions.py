@@ -296,9 +296,7 @@ class Case:
         first = self.scenarios[BUDGETS[0]]
         rows, design, _ = known_rows(first, training_rows(data, owner))
         unseen, there, _ = known_rows(first, training_rows(apart, owner))
-        judge = FreshRows.apart(
-            rows, unseen, first.model.sigma, generator, own_best=JUDGED.own_best
-        )
+        judge = FreshRows(rows, unseen, first.model.sigma, generator, own_best=JUDGED.own_best)
         for epsilon, thetas in models.items():
             model = self.scenarios[epsilon].model
             linear = linear_models(model, data.projection, thetas)

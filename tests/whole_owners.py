@@ -1,5 +1,7 @@
 """A small scenario that hides whole owners, in plain tables, and the noise that it takes."""
 
+from types import SimpleNamespace
+
 from asyncdp_sim.privacy.accountants.pairs import delta_of
 from tests.scenes import fields
 
@@ -15,6 +17,8 @@ WHOLE_OWNERS = fields(
         "sensitivity": {"kind": "clip", "bound": 0.5}, "budget": "horizon",
     },
 )  # fmt: skip
+OF_GRADIENTS = SimpleNamespace(answer_size=2, local=None, answers_once=False, several_servers=False)
+"""An algorithm that owners answer with gradients of two numbers, as far as answers ask."""
 
 
 def multiplier(answers: int) -> float:

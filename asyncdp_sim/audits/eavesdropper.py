@@ -155,7 +155,7 @@ class Overhearing(LiveLearning):
 
     def __init__(self, task: Task, replicate: Scope) -> None:
         self.points: dict[int, Array] = {}
-        self.wire = _NotedAnswers.for_algorithm(task.steps, task.reply, [replicate])
+        self.wire = _NotedAnswers(task.steps, task.reply, [replicate])
         options = (task.steps, task.reply, replicate, task.record_every, task.asks)
         super().__init__(*options, target=task.target, answers=self.wire)
 

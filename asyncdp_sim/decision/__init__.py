@@ -8,13 +8,7 @@ and over which of its cases were trained on.
 """
 
 from asyncdp_sim.decision.adapted import JointModels, LinearModels
-from asyncdp_sim.decision.cross_validation import (
-    CrossValidation,
-    FreshRows,
-    adapted_model,
-    judge_by_cross_validation,
-    judge_fresh,
-)
+from asyncdp_sim.decision.cross_validation import CrossValidation, FreshRows, adapted_model
 from asyncdp_sim.decision.gain import (
     MATERIAL,
     BreakEven,
@@ -28,25 +22,3 @@ from asyncdp_sim.decision.gain import (
     over_halves,
 )
 from asyncdp_sim.decision.rows import OwnRows, scored_by
-
-__all__ = [
-    "MATERIAL",
-    "BreakEven",
-    "Consortium",
-    "CrossValidation",
-    "Estimate",
-    "FreshRows",
-    "Gain",
-    "JointModels",
-    "Judging",
-    "LinearModels",
-    "OwnRows",
-    "Verdict",
-    "adapted_model",
-    "break_even",
-    "consortium",
-    "judge_by_cross_validation",
-    "judge_fresh",
-    "over_halves",
-    "scored_by",
-]

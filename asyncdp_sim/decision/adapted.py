@@ -47,37 +47,43 @@ _SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class LinearModels:
-    """Linear models of encoded columns.
+    """Linear models of encoded columns; … stands for J models, or (L, J) of L strengths.
 
     Attributes
     ----------
-    coefficients : array (J, S, c)
-    constants : array (J, S)
+    coefficients : array (…, S, c)
+    constants : array (…, S)
     """
 
     coefficients: Array
     constants: Array
 
+    def __getitem__(self, chosen: Any) -> "LinearModels":
+        """Return some of the models."""
+        return LinearModels(self.coefficients[chosen], self.constants[chosen])
+
     def scores(self, columns: Array) -> Array:
-        """Return predictions z (J, n, S) of rows (n, c)."""
+        """Return predictions z (…, n, S) of rows (n, c)."""
         with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
             products = self.coefficients.reshape(-1, columns.shape[1]) @ columns.T
             z = products.reshape(*self.constants.shape, -1) + self.constants[..., None]
-            return np.swapaxes(z, 1, 2)
+            return np.swapaxes(z, -1, -2)
 
     def followed_by(self, others: "LinearModels") -> "LinearModels":
         """Return these models and others as one table."""
         both = np.concatenate([self.coefficients, others.coefficients])
         return LinearModels(both, np.concatenate([self.constants, others.constants]))
 
-    @property
-    def finite(self) -> "LinearModels":
-        """The same with zeros in place of models that have diverged: nothing is to be had there."""
+    def finite(self, constant: Array) -> "LinearModels":
+        """Return the same with a constant (S,) in place of models that have diverged.
+
+        Pulled towards the constant of own models, these are own models, and gain nothing.
+        """
         kept = np.isfinite(self.coefficients).all(axis=(1, 2))
         kept = np.asarray(kept & np.isfinite(self.constants).all(axis=1))
         return LinearModels(
             np.where(kept[:, None, None], self.coefficients, 0.0),
-            np.where(kept[:, None], self.constants, 0.0),
+            np.where(kept[:, None], self.constants, constant),
         )
 
 
@@ -103,51 +109,33 @@ class JointModels:
     margins: bool = False
 
     def calibrated(self, rows: OwnRows, trained: Ints) -> "JointModels":
-        """Return models whose scores are log-odds: those of margins by a sigmoid of each."""
+        """Return models whose scores are log-odds: those of margins by a sigmoid of each.
+
+        Scores of a model that has diverged are NaN.
+        """
         if not self.margins:
             return self
-        slope, constant = np.zeros(len(self.scores)), np.zeros(len(self.scores))
         known = rows.take(trained)
         nothing = LinearModels(np.zeros((1, 1, 1)), known.constant()[None])
-        constant[:] = nothing.constants[0, 0]
+        slope = np.zeros(len(self.scores))
+        constant = np.full(len(self.scores), nothing.constants[0, 0])
+        finite = np.asarray(np.isfinite(self.scores).all(axis=(1, 2)))
         if known.trainable:
-            for j in np.flatnonzero(np.isfinite(self.scores).all(axis=(1, 2))):
+            for j in np.flatnonzero(finite):
                 margin = replace(known, columns=self.scores[j, trained])
                 path = pulled(margin, 0.0, nothing, [0.003])
                 slope[j] = path.coefficients[0, 0, 0, 0]
                 constant[j] = path.constants[0, 0, 0]
-        with np.errstate(invalid="ignore"):
-            scores = slope[:, None, None] * self.scores + constant[:, None, None]
+        scores = np.where(finite[:, None, None], self.scores, np.nan)
+        scores = slope[:, None, None] * scores + constant[:, None, None]
         linear = self.linear
         if linear is not None:
-            finite = linear.finite
+            of_finite = linear.finite(np.zeros(1))
             linear = LinearModels(
-                slope[:, None, None] * finite.coefficients,
-                slope[:, None] * finite.constants + constant[:, None],
+                slope[:, None, None] * of_finite.coefficients,
+                slope[:, None] * of_finite.constants + constant[:, None],
             )
-        return replace(self, scores=np.nan_to_num(scores), linear=linear, margins=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Models by strength: ``coefficients`` (L, J, S, c) and ``constants`` (L, J, S)."""
-
-    coefficients: Array
-    constants: Array
-
-    def of(self, models: slice) -> "Path":
-        """Return the same of some of the models."""
-        return Path(self.coefficients[:, models], self.constants[:, models])
-
-    def scores(self, columns: Array) -> Array:
-        """Return predictions (L, J, n, S)."""
-        n_strengths, n_models = self.constants.shape[:2]
-        flat = LinearModels(
-            self.coefficients.reshape(-1, *self.coefficients.shape[2:]),
-            self.constants.reshape(-1, self.constants.shape[-1]),
-        )
-        z = flat.scores(columns)
-        return z.reshape(n_strengths, n_models, *z.shape[1:])
+        return replace(self, scores=scores, linear=linear, margins=False)
 
 
 def pulled(
@@ -155,9 +143,9 @@ def pulled(
     sigma: float,
     towards: LinearModels,
     strengths: Sequence[float],
-    start: Path | None = None,
-) -> Path:
-    """Return the minima of f for some finite strengths and models to be pulled towards.
+    start: LinearModels | None = None,
+) -> LinearModels:
+    """Return the minima (L, J) of f for some finite strengths and models to be pulled towards.
 
     Parameters
     ----------
@@ -169,7 +157,7 @@ def pulled(
         (β₀, b₀), J of them, in encoded columns.
     strengths : sequence of float
         λ ≥ 0, finite, L of them.
-    start : Path, optional
+    start : LinearModels, optional
         One model for each strength that is near the minima, where a search begins.
     """
     n, (centre, scale, coordinates, directions, lengths) = len(rows), rows.principal
@@ -205,7 +193,7 @@ def pulled(
         spanned, constant = solutions[..., :-1], solutions[..., -1]
     scaled = middle + (spanned - inside) @ directions
     coefficients = scaled / scale
-    return Path(coefficients, constant - coefficients @ centre)
+    return LinearModels(coefficients, constant - coefficients @ centre)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.decision.forecast import GainForecast
-from asyncdp_sim.decision.gain import Estimate, Gain, of_runs, over_halves
+from asyncdp_sim.decision.gain import Estimate, Gain, of_runs, of_unseen, over_halves
 
 Pairs = Sequence[tuple[Gain, Gain]]
 """Of each owner its gain with the scenario's protocol, and with another one."""
@@ -60,8 +60,8 @@ def _over_owners(pairs: Pairs, mean: float) -> Estimate:
     differences = [b.gain.value - a.gain.value for a, b in pairs]
     by_run = np.mean([b.by_run - a.by_run for a, b in pairs], axis=0)
     of_owners = float(np.var(differences, ddof=1)) / len(pairs)
-    parts = ((of_owners, len(pairs) - 1.0), *of_runs(by_run, pairs[0][0].redraw))
-    return Estimate(mean, parts)
+    runs, unseen = of_runs(by_run, pairs[0][0].redraw), of_unseen([a for a, _ in pairs])
+    return Estimate(mean, ((of_owners, len(pairs) - 1.0), *runs, *unseen))
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ class _Models:
     kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
     errors: dict[tuple[bytes, bytes, bool], Array] = field(default_factory=dict)
-    used: dict[bytes, list[tuple[JointModels, JointModels, Uses]]] = field(default_factory=dict)
+    used: dict[tuple[bytes, JointModels], tuple[JointModels, Uses]] = field(default_factory=dict)
 
     def training(self, out: Ints) -> OwnRows:
         """Return the rows but those at some places."""
@@ -92,12 +92,16 @@ class _Models:
             self.kept[key] = self.rows.take(rest(len(self.rows), out))
         return self.kept[key]
 
+    def compared(self, out: Ints, inner: list[Ints]) -> bool:
+        """Return whether models were fitted without any of these folds, and not constants alone."""
+        return any(self.training(np.concatenate([out, part])).trainable for part in inner)
+
     def without(self, out: Ints) -> OwnModels:
         """Return the own models of the rows but those at some places."""
         key = np.sort(out).tobytes()
         if key not in self.own:
             kept = self.training(out)
-            self.own[key] = OwnModels.fitted(kept, self.sigma)
+            self.own[key], _ = fitted(kept, self.sigma)
         return self.own[key]
 
     def own_errors(self, out: Ints, part: Ints, tested: OwnRows, *, boosted: bool = True) -> Array:
@@ -119,11 +123,10 @@ class _Models:
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
-        for known, fair, uses in self.used.get(np.sort(out).tobytes(), ()):
-            if known is joint:
-                return fair, uses
-        self.adapt([joint], out)
-        return self.uses(joint, out)
+        key = np.sort(out).tobytes(), joint
+        if key not in self.used:
+            self.adapt([joint], out)
+        return self.used[key]
 
     def adapt(self, joint: Sequence[JointModels], out: Ints) -> None:
         """Fit own models to the rows but some, and adapt sets of joint models, all together."""
@@ -131,7 +134,8 @@ class _Models:
         fair = [each.calibrated(self.rows, rest(len(self.rows), out)) for each in joint]
         near = self.without(out[:0]).path
         own, uses = fitted(self.training(out), self.sigma, fair, near)
-        self.used[key] = list(zip(joint, fair, uses, strict=True))
+        fair_uses = zip(fair, uses, strict=True)
+        self.used |= {(key, each): both for each, both in zip(joint, fair_uses, strict=True)}
         self.own.setdefault(key, own)
 
 
@@ -216,6 +220,8 @@ def _score(
 ) -> Scored:
     """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
     _, uses = models.uses(joint, out)
+    if uses.path is not None and not models.compared(out, inner):  # the constant is what they judge
+        uses = Uses(None, models.training(out).constant())
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
     constant, boosting = OWN.index("constant"), OWN.index("boosting")
     count = errors_used.shape[1]
@@ -234,51 +240,60 @@ def _score(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Divisions of an owner's rows into folds, each of which is left out of training in turn.
 
     Own models are fitted once, whatever joint models they are compared with.
 
-    Attributes
+    Parameters
     ----------
     rows : OwnRows
+        All rows of the owner. With ``order`` there is one division, and the latest fifth of the
+        rows alone is judged.
+    sigma : float
+        σ of the scenario's model.
+    generator : Generator
+        Divides persons into folds.
+    own_best : str
+        "linear" leaves boosting out.
+    repeats : int, optional
+        R, how often persons are divided anew.
+
+    Attributes
+    ----------
     divisions : list of list of array
-        Places of the rows of each fold. With ``order`` there is one, of the latest fifth alone.
-    inner : list of array
-        Folds of the earlier rows, where rows have an order.
-    models : list of object
-        What was fitted without some folds, by division.
+        Places of the rows of each fold.
+
+    Notes
+    -----
+    The variance by rows is that of the mean paired difference v = Σ_g e_g² G/(G − 1)/n², the mean
+    of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
+    K folds of n/K rows each. With one split it is that of the judged rows, times
+    1 + n_test/n_train.
     """
 
-    rows: OwnRows
-    divisions: list[list[Ints]]
-    inner: list[Ints]
-    models: list[_Models]
-
-    @classmethod
-    def divided(
-        cls,
+    def __init__(
+        self,
         rows: OwnRows,
         sigma: float,
         generator: np.random.Generator,
         *,
         own_best: OwnBest = "any",
         repeats: int | None = None,
-    ) -> "CrossValidation":
-        """Divide the rows; parameters as of :func:`judge_by_cross_validation`."""
+    ) -> None:
+        self.rows = rows
         boosted = boosts(rows, own_best)
-        times = repeats or (FEW_REPEATS if boosted or rows.classes > 0 else REPEATS)
-        inner = list[Ints]()
+        if repeats is None:
+            repeats = FEW_REPEATS if boosted or rows.classes > 0 else REPEATS
+        self._inner = list[Ints]()  # folds of the earlier rows, where rows have an order
         if rows.order is None:
-            divisions = [folds(rows, FOLDS, generator) for _ in range(times)]
+            self.divisions = [folds(rows, FOLDS, generator) for _ in range(repeats)]
         else:
-            divisions = [latest(rows, 1 / FOLDS)]
-            kept = rest(len(rows), divisions[0][0])
-            inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
+            self.divisions = [latest(rows, 1 / FOLDS)]
+            kept = rest(len(rows), self.divisions[0][0])
+            self._inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
         weights = weightings(rows, generator)
-        models = [_Models(rows, sigma, boosted, weights) for _ in divisions]
-        return cls(rows, divisions, inner, models)
+        self._models = [_Models(rows, sigma, boosted, weights) for _ in self.divisions]
 
     def judge(
         self,
@@ -290,37 +305,50 @@ class CrossValidation:
     ) -> list[Gain]:
         """Return the gain by each of some sets of joint models, such as those of several budgets.
 
-        They come set after set, of equal size. Those of one division are of other runs than those
-        of another one. Models of all sets are adapted together, which takes least time.
+        They come set after set, of equal size. Models of all sets are adapted together, which takes
+        least time.
+
+        Parameters
+        ----------
+        joint : JointModels or callable
+            Models that have seen none of the rows, such as those of substitutes; or, from the
+            places of rows that are judged, models that have not seen these. Those of one division
+            are of other runs than those of another one. Scores are of all rows.
+        records : int, optional
+            n_i, which the mean by records weighs; the number of rows by default.
+        material : float
+            Share of the own error from which on a gain counts.
+        sets : int
         """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
-        if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
-            return [_nothing(len(rows), records, _count(joint) // sets)] * sets
-        found, places = list[Scored](), list[Ints]()
-        for division, models in zip(parts, self.models, strict=True):
+        n_folds, n_last = len(parts[0]), sum(map(len, parts[0][:1]))
+        records = len(rows) if records is None else records
+        if n_last == 0 or n_folds + ordered < 2:
+            return [_nothing(len(rows), records)] * sets
+        scored = list[Scored]()
+        for division, models in zip(parts, self._models, strict=True):
             given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
             if not isinstance(joint, JointModels) and len(division) > 2:
                 for first, second in combinations(range(len(division)), 2):
                     both = np.concatenate([division[first], division[second]])
                     models.adapt([given[first], given[second]], both)
+            of_folds = list[Scored]()
             for place, (out, of_fold) in enumerate(zip(division, given, strict=True)):
-                inner = [part for at, part in enumerate(division) if at != place]
-                inner = self.inner if ordered else inner
+                others = [part for at, part in enumerate(division) if at != place]
+                inner = self._inner if ordered else others
                 as_is = models.uses(of_fold, out)[0].scores[:, out]
-                found.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
-                places.append(out)
-        judged = sum(map(len, parts[0]))
-        trained = len(rows) - judged if ordered else 0
-        factor = 1 + judged / trained if trained > 0 else 1 / len(parts) + FOLDS / (FOLDS - 1)
-        n_folds = len(parts[0])
-        blocks = [slice(at, at + n_folds) for at in range(0, len(found), n_folds)]
-        scored = [_joined(found[block], places[block]) for block in blocks]
-        persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
-        rarer_persons = rows.rarer_persons if not ordered else rows.take(parts[0][0]).rarer_persons
+                of_folds.append(_score(models, of_fold, out, inner, rows.take(out), as_is))
+            scored.append(_joined(of_folds, division))
+        if ordered:
+            factor = 1 + n_last / (len(rows) - n_last)
+        else:  # fewer folds than FOLDS of fewer persons
+            factor = 1 / len(parts) + n_folds / (n_folds - 1)
+        persons = [rows.persons[np.concatenate(division)] for division in parts]
+        rarer = (rows.take(parts[0][0]) if ordered else rows).rarer_persons
         return [
             _gain(
                 [item.of_set(place, sets) for item in scored], persons, factor,
-                _of_one(given[0].redraw, sets), len(rows), records, material, rarer_persons,
+                given[0].redraw, len(rows), records, material, rarer,
                 runs_differ=not isinstance(joint, JointModels),
             )
             for place in range(sets)
@@ -328,147 +356,73 @@ class CrossValidation:
 
     def forget(self) -> None:
         """Drop fitted models; errors of own models stay, which serve other joint models, too."""
-        for models in self.models:
+        for models in self._models:
             models.forget()
 
 
-def judge_by_cross_validation(
-    rows: OwnRows,
-    joint: JointModels | JointOfFold,
-    sigma: float,
-    generator: np.random.Generator,
-    *,
-    records: int | None = None,
-    material: float = MATERIAL,
-    own_best: OwnBest = "any",
-    repeats: int | None = None,
-) -> Gain:
-    """Judge on the owner's own rows, of which each is left out of training in turn.
-
-    Parameters
-    ----------
-    rows : OwnRows
-        All rows of the owner. With ``order`` the latest fifth is judged, once.
-    joint : JointModels or callable
-        Models that have seen none of the rows, such as those of substitutes; or, from the places
-        of rows that are judged, models that have not seen these. Scores are of all rows.
-    sigma : float
-        σ of the scenario's model.
-    generator : Generator
-        Divides persons into folds.
-    records : int, optional
-        n_i, which the mean by records weighs; the number of rows by default.
-    material : float
-        Share of the own error from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out.
-    repeats : int, optional
-        How often persons are divided anew.
-
-    Notes
-    -----
-    The variance by rows is that of the mean paired difference v = Σ_g e_g² G/(G − 1)/n², the mean
-    of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
-    folds of n/K rows each. With one split it is that of the judged rows, times 1 + n_test/n_train.
-    """
-    divided = CrossValidation.divided(rows, sigma, generator, own_best=own_best, repeats=repeats)
-    [gain] = divided.judge(joint, records=records, material=material)
-    return gain
-
-
-@dataclass(frozen=True, eq=False)
 class FreshRows:
     """Rows that are trained on, and rows apart that judge; own models are fitted once.
-
-    Attributes
-    ----------
-    rows, fresh : OwnRows
-    inner : list of array
-        Folds of ``rows``.
-    models : object
-        What was fitted.
-    """
-
-    rows: OwnRows
-    fresh: OwnRows
-    inner: list[Ints]
-    models: _Models
-
-    @classmethod
-    def apart(
-        cls,
-        rows: OwnRows,
-        fresh: OwnRows,
-        sigma: float,
-        generator: np.random.Generator,
-        *,
-        own_best: OwnBest = "any",
-    ) -> "FreshRows":
-        """Divide the training rows; parameters as of :func:`judge_fresh`."""
-        inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
-        weights = weightings(rows, generator)
-        return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best), weights))
-
-    def judge(
-        self, joint: JointModels, as_is: Array, *, material: float = MATERIAL, sets: int = 1
-    ) -> list[Gain]:
-        """Return the gain by each of some sets of joint models, which predict ``as_is``."""
-        rows, fresh = self.rows, self.fresh
-        if len(rows) == 0 or len(fresh) == 0:
-            return [_nothing(len(rows), None, len(joint.scores) // sets)] * sets
-        none = np.zeros(0, dtype=np.int64)
-        if joint.margins:  # one sigmoid for rows and fresh ones
-            scores = np.concatenate([joint.scores, as_is], axis=1)
-            both = JointModels(scores, None, None, margins=True)
-            as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
-        scored = _score(self.models, joint, none, self.inner, fresh, as_is)
-        return [
-            _gain(
-                [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
-                _of_one(joint.redraw, sets), len(rows), len(rows), material, fresh.rarer_persons,
-            )
-            for place in range(sets)
-        ]  # fmt: skip
-
-
-def judge_fresh(
-    rows: OwnRows,
-    joint: JointModels,
-    fresh: OwnRows,
-    as_is: Array,
-    sigma: float,
-    generator: np.random.Generator,
-    *,
-    material: float = MATERIAL,
-    own_best: OwnBest = "any",
-) -> Gain:
-    """Judge on rows apart, such as held-out ones or fresh ones of the owner's law.
 
     Parameters
     ----------
     rows : OwnRows
         Those that are trained on, n_i of them.
-    joint : JointModels
-        With predictions of ``rows``.
     fresh : OwnRows
-    as_is : array (J, m, S)
-        Predictions of ``fresh`` by the joint models.
-    sigma, generator, material, own_best
-        As in :func:`judge_by_cross_validation`.
+        Held-out rows, or fresh ones of the owner's law.
+    sigma, generator, own_best
+        As of :class:`CrossValidation`.
 
     Notes
     -----
     The variance by rows is that of the mean paired difference over the judged rows, m of them,
     times 1 + m/n: the training rows are one draw, too.
     """
-    apart = FreshRows.apart(rows, fresh, sigma, generator, own_best=own_best)
-    [gain] = apart.judge(joint, as_is, material=material)
-    return gain
 
+    def __init__(
+        self,
+        rows: OwnRows,
+        fresh: OwnRows,
+        sigma: float,
+        generator: np.random.Generator,
+        *,
+        own_best: OwnBest = "any",
+    ) -> None:
+        self._rows, self._fresh = rows, fresh
+        self._inner = folds(rows, FOLDS, generator)
+        weights = weightings(rows, generator)
+        self._models = _Models(rows, sigma, boosts(rows, own_best), weights)
 
-def _of_one(redraw: Ints | None, sets: int) -> Ints | None:
-    """Return the redraws of one set of joint models; they are the same in each."""
-    return None if redraw is None else redraw[: len(redraw) // sets]
+    def judge(
+        self, joint: JointModels, as_is: Array, *, material: float = MATERIAL, sets: int = 1
+    ) -> list[Gain]:
+        """Return the gain by each of some sets of joint models, of equal size, set after set.
+
+        Parameters
+        ----------
+        joint : JointModels
+            With predictions of the rows that are trained on.
+        as_is : array (J, m, S)
+            Predictions of the fresh rows by these models.
+        material : float
+            Share of the own error from which on a gain counts.
+        sets : int
+        """
+        rows, fresh = self._rows, self._fresh
+        if len(rows) == 0 or len(fresh) == 0:
+            return [_nothing(len(rows), len(rows))] * sets
+        none = np.zeros(0, dtype=np.int64)
+        if joint.margins:  # one sigmoid for rows and fresh ones
+            scores = np.concatenate([joint.scores, as_is], axis=1)
+            both = JointModels(scores, None, None, margins=True)
+            as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
+        scored = _score(self._models, joint, none, self._inner, fresh, as_is)
+        return [
+            _gain(
+                [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
+                joint.redraw, len(rows), len(rows), material, fresh.rarer_persons,
+            )
+            for place in range(sets)
+        ]  # fmt: skip
 
 
 def _joined(found: list[Scored], places: list[Ints]) -> Scored:
@@ -488,16 +442,18 @@ def _gain(
     factor: float,
     redraw: Ints | None,
     rows: int,
-    records: int | None,
+    records: int,
     material: float,
-    rarer_persons: int,
+    rarer: int,
     *,
     runs_differ: bool = False,
 ) -> Gain:
     """Return the gain by paired differences of errors, a division of the rows each.
 
-    Joint models are the same in each division, or ``runs_differ``.
+    Joint models are the same in each division, or ``runs_differ``. The redraws that they learned
+    from are the same in each set of joint models, so that the first ones are those of this set.
     """
+    redraw = None if redraw is None else redraw[: len(divisions[0].joint)]
     own, guess, joint, adapted = (
         float(np.mean([getattr(item, name).mean() for item in divisions]))
         for name in ("own", "guess", "joint", "adapted")
@@ -523,9 +479,9 @@ def _gain(
         chosen = [item.others[place].mean(axis=-1) / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
-        if variance <= (ROUNDING * own) ** 2:
+        if np.sqrt(variance) <= ROUNDING * own:
             variance = 0.0
-        few = min(degrees, rarer_persons - 1.0)  # rows of one class show nothing of the others
+        few = min(degrees, rarer - 1.0)  # rows of one class show nothing of the others
         parts = (
             *(((variance, few),) if variance > 0 or few <= 0 else ()),
             *of_runs(by_run, redraw),
@@ -535,7 +491,7 @@ def _gain(
     names = [item.best for item in divisions]
     return Gain(
         rows=rows,
-        records=rows if records is None else records,
+        records=records,
         own=own,
         joint=joint,
         adapted=adapted,
@@ -548,21 +504,30 @@ def _gain(
         by_run=kept[0][2],
         redraw=redraw,
         material=material * own,
+        rarer=rarer,
     )
 
 
-def _nothing(rows: int, records: int | None, runs: int) -> Gain:
+def _nothing(rows: int, records: int) -> Gain:
     """Return what is known of an owner without rows to train or to judge on: nothing."""
-    none, nan = Estimate(np.nan), np.nan
-    n = rows if records is None else records
-    unknown = np.full(runs, np.nan)
+    nan, none, no_runs = np.nan, Estimate(np.nan), np.zeros(0)
     return Gain(
-        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, unknown, None, nan
+        rows,
+        records,
+        nan,
+        nan,
+        nan,
+        nan,
+        "constant",
+        none,
+        none,
+        0.0,
+        np.inf,
+        no_runs,
+        None,
+        nan,
+        0,
     )
-
-
-def _count(joint: JointModels | JointOfFold) -> int:
-    return len(joint.scores) if isinstance(joint, JointModels) else 1
 
 
 def adapted_model(
@@ -573,25 +538,20 @@ def adapted_model(
     Parameters
     ----------
     rows, joint, sigma, generator
-        As in :func:`judge_by_cross_validation`; the joint model is linear.
+        As of :class:`CrossValidation`; the joint model is linear.
     """
     if joint.linear is None:
         raise ValueError("a model that is not linear is not adapted")
     every = np.arange(len(rows))
-    inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+    inner = folds(rows, FOLDS, generator)
     fair = joint.calibrated(rows, every)
-    if len(inner) < 2 or not rows.trainable or fair.linear is None:
-        return _first(fair.linear or joint.linear), np.inf
-    models = _Models(rows, sigma, boosts=False, weights=np.ones((1, len(rows))))
-    _, strengths = _chosen(models, joint, np.zeros(0, dtype=np.int64), inner)
+    models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
+    if len(inner) < 2 or fair.linear is None or not models.compared(none, inner):
+        return (fair.linear or joint.linear)[:1], np.inf
+    _, strengths = _chosen(models, joint, none, inner)
     strength = strengths[0]
     if strength[0] == len(FINITE):
-        return _first(fair.linear), np.inf
-    path = pulled(rows, sigma, fair.linear.finite, FINITE)
+        return fair.linear[:1], np.inf
     place = int(strength[0])
-    chosen = LinearModels(path.coefficients[place, :1], path.constants[place, :1])
-    return chosen, STRENGTHS[place]
-
-
-def _first(models: LinearModels) -> LinearModels:
-    return LinearModels(models.coefficients[:1], models.constants[:1])
+    path = pulled(rows, sigma, fair.linear.finite(rows.constant()), FINITE)
+    return path[place, :1], STRENGTHS[place]

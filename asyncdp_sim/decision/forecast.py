@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from asyncdp_sim.decision.gain import (
     Score,
     Verdict,
     break_even,
+    of_unseen,
     over_halves,
     verdict_of,
 )
@@ -222,7 +223,7 @@ def gain_forecast(
     """
     given = factors.index(1.0)
     own = mean_of(by_budget[given], "own")
-    level = break_even_of(budgets, means, [material * own] * len(means))
+    level = break_even(budgets, means, [material * own] * len(means))
     tried = [
         GainForecast(
             reads=reads,
@@ -250,32 +251,28 @@ def gain_forecast(
     return replace(tried[given], tried=tuple(tried) if len(tried) > 1 else ())
 
 
-def break_even_of(
-    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
-) -> BreakEven | None:
-    """Return from which budget on there is a gain; None where a single one was tried."""
-    there = [gain for gain in gains if gain is not None]
-    if len(budgets) < 2 or len(there) < len(gains):
-        return None
-    estimates, verdicts = [gain.gain for gain in there], [gain.verdict for gain in there]
-    return break_even(budgets, estimates, verdicts, material)
-
-
 def consortium_over_halves(
     halves: Sequence[Sequence[Gain]], material: float, count: int
-) -> Consortium:
-    """Return the mean gain over halves, with the interval of an owner's rows drawn once more."""
+) -> Consortium | None:
+    """Return the mean gain over halves, with the interval of an owner's rows drawn once more.
+
+    None where a half has no owner with a gain.
+    """
+    known = [[gain for gain in half if not np.isnan(gain.gain.value)] for half in halves]
+    if any(len(half) == 0 for half in known):
+        return None
+    most = [max((gain for half in known for gain in half), key=attrgetter("rarer"))]
     kinds = list[tuple[Estimate, Verdict]]()
     for by_records in (False, True):
         means, own, better = list[float](), list[float](), list[bool]()
-        for half in halves:
-            some = [gain for gain in half if isfinite(gain.gain.value)]
-            weight = [float(gain.records) if by_records else 1.0 for gain in some]
-            means.append(float(np.average([g.gain.value for g in some], weights=weight)))
-            own.append(float(np.average([g.own for g in some], weights=weight)))
-            best = [min(g.joint, g.adapted) - g.guessing for g in some]
+        for half in known:
+            weight = [float(gain.records) if by_records else 1.0 for gain in half]
+            means.append(float(np.average([g.gain.value for g in half], weights=weight)))
+            own.append(float(np.average([g.own for g in half], weights=weight)))
+            best = [min(g.joint, g.adapted) - g.guessing for g in half]
             better.append(float(np.average(best, weights=weight)) < 0)
         estimate = over_halves(means)
+        estimate = replace(estimate, parts=(*estimate.parts, *of_unseen(most)))
         counts = material * float(np.mean(own))
         good = sum(better) > len(better) / 2
         kinds.append((estimate, verdict_of(estimate, counts, better_than_guessing=good)))
@@ -286,7 +283,7 @@ def consortium_over_halves(
 def mean_of(gains: Sequence[Gain], name: str) -> float:
     """Return the mean of an error over owners that have one; NaN without any."""
     values = [getattr(gain, name) for gain in gains]
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+    return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
 
 
 @dataclass(frozen=True)

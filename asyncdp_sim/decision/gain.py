@@ -146,6 +146,8 @@ class Gain:
         Which redraw of the others' rows each joint model learned from; None where it is one.
     material : float
         Smallest gain that counts, in the unit of the error.
+    rarer : int
+        Judged persons with a row of another class than the owner's commonest; of numbers all.
     """
 
     rows: int
@@ -162,6 +164,7 @@ class Gain:
     by_run: Array
     redraw: Ints | None
     material: float
+    rarer: int
 
     @property
     def better_than_guessing(self) -> bool:
@@ -247,7 +250,7 @@ def consortium(gains: Sequence[Gain]) -> Consortium | None:
     owners, run by run; rows are not common, and their variances add up. None where no owner has a
     gain.
     """
-    known = [gain for gain in gains if isfinite(gain.gain.value)]
+    known = [gain for gain in gains if not np.isnan(gain.gain.value)]
     if len(known) == 0:
         return None
     once = np.full(len(known), 1 / len(known))
@@ -265,7 +268,7 @@ def _weighted(gains: Sequence[Gain], share: Array) -> tuple[Estimate, Verdict]:
     pooled = 1 / float(np.sum((rows / total) ** 2 / degrees)) if 0 < total < inf else inf
     by_run = share @ np.stack([gain.by_run for gain in gains])
     runs = of_runs(by_run, gains[0].redraw)
-    parts = (*(((total, pooled),) if total > 0 else ()), *runs)
+    parts = (*(((total, pooled),) if total > 0 else ()), *runs, *of_unseen(gains))
     value = float(share @ np.array([gain.gain.value for gain in gains]))
     means = {
         name: float(share @ np.array([getattr(gain, name) for gain in gains]))
@@ -294,10 +297,19 @@ def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ..
     return ((_variance(means) * (1 + 1 / len(means)), len(means) - 1.0),)
 
 
+def of_unseen(gains: Sequence[Gain]) -> tuple[tuple[float, float], ...]:
+    """Return a variance without a degree of freedom if all judged rows but one are of one class.
+
+    They show nothing of the other classes. Nothing is returned otherwise.
+    """
+    return ((0.0, 0.0),) if sum(gain.rarer for gain in gains) < 2 else ()
+
+
 def _variance(values: Array) -> float:
     """Return the sample variance; infinite where squares are no numbers, of models that diverge."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.var(values, ddof=1))
+        variance = float(np.var(values, ddof=1))
+    return inf if np.isnan(variance) else variance
 
 
 def over_halves(means: Sequence[float]) -> Estimate:
@@ -310,7 +322,7 @@ def over_halves(means: Sequence[float]) -> Estimate:
     means : sequence of float
         The mean gain over owners in each half, at least two; :data:`HALVES` by plan.
     """
-    variance = float(np.var(means, ddof=1)) * (1 + 1 / len(means))
+    variance = _variance(np.array(means)) * (1 + 1 / len(means))
     return Estimate(float(np.mean(means)), ((variance, len(means) - 1.0),))
 
 
@@ -335,22 +347,24 @@ class BreakEven:
 
 
 def break_even(
-    budgets: Sequence[float],
-    gains: Sequence[Estimate],
-    verdicts: Sequence[Verdict],
-    material: Sequence[float],
+    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
 ) -> BreakEven | None:
     """Return the smallest ε from which on the verdict is "gains"; None where there is none.
+
+    It is also None where a single budget was tried, or where some gain is not known.
 
     Parameters
     ----------
     budgets : sequence of float
         ε > 0, ascending.
-    gains, verdicts, material : sequence
+    gains, material : sequence
         At each budget.
     """
+    known = [gain for gain in gains if gain is not None]
     first = len(budgets)
-    while first > 0 and verdicts[first - 1] is Verdict.GAINS:
+    if first < 2 or len(known) < len(gains):
+        return None
+    while first > 0 and known[first - 1].verdict is Verdict.GAINS:
         first -= 1
     if first == len(budgets):
         return None
@@ -359,7 +373,7 @@ def break_even(
     low, high = budgets[first - 1], budgets[first]
 
     def over(at: int) -> float:
-        return min(gains[at].low, gains[at].value - material[at])
+        return min(known[at].gain.low, known[at].gain.value - material[at])
 
     before, after = over(first - 1), over(first)
     share = 1.0 if not isfinite(before) or before >= 0 else before / (before - after)
@@ -404,8 +418,7 @@ def of_choices(gains: Array) -> float:
     gains : array (B,)
         The gain of the models that the rows choose, and of those that other weights of them choose.
     """
-    variance = _variance(gains) if len(gains) > 1 else 0.0
-    return inf if np.isnan(variance) else variance
+    return _variance(gains) if len(gains) > 1 else 0.0
 
 
 Score = Literal["absolute error", "log loss"]

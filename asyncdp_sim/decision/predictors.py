@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, Path, pulled
+from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, pulled
 from asyncdp_sim.decision.gain import OwnBest
 from asyncdp_sim.decision.rows import OwnRows
 
@@ -30,23 +30,34 @@ class OwnModels:
     ----------
     rows : OwnRows
     constant : array (S,)
-    path : Path or None
-        Linear models that are pulled towards the constant; None where no model is fitted.
+    path : LinearModels or None
+        Linear models (L, 1) that are pulled towards the constant; None where no model is fitted.
     """
 
     rows: OwnRows
     constant: Array
-    path: Path | None
-
-    @classmethod
-    def fitted(cls, rows: OwnRows, sigma: float) -> "OwnModels":
-        """Fit all of them to rows; where these are few or of one class, the constant is all."""
-        return fitted(rows, sigma, [], None)[0]
+    path: LinearModels | None
 
     @cached_property
     def boosting(self) -> Any:
         """One small boosting of scikit-learn, fitted when it is first needed."""
-        return _boosted(self.rows)
+        from sklearn import config_context
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        options: dict[str, Any] = {
+            "max_iter": 30,
+            "max_leaf_nodes": 4,
+            "min_samples_leaf": 5,
+            "early_stopping": False,
+            "random_state": 0,
+        }
+        if self.rows.classes == 0:
+            model = HistGradientBoostingRegressor(loss="absolute_error", **options)
+        else:
+            model = HistGradientBoostingClassifier(**options)
+        # Its checks of what it is given take a twelfth of the time.
+        with _one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
+            return model.fit(self.rows.columns, self.rows.targets)
 
     def scores(self, columns: Array, *, boosted: bool) -> Array:
         """Return the predictions (C, n, S) of all of them, with boosting or without it."""
@@ -57,27 +68,6 @@ class OwnModels:
         if boosted:
             found.append(_of_boosting(self.boosting, columns, self.rows.classes)[None])
         return np.concatenate(found)
-
-
-def _boosted(rows: OwnRows) -> Any:
-    """Return one small boosting, fitted."""
-    from sklearn import config_context
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    options: dict[str, Any] = {
-        "max_iter": 30,
-        "max_leaf_nodes": 4,
-        "min_samples_leaf": 5,
-        "early_stopping": False,
-        "random_state": 0,
-    }
-    if rows.classes == 0:
-        model = HistGradientBoostingRegressor(loss="absolute_error", **options)
-    else:
-        model = HistGradientBoostingClassifier(**options)
-    # Its checks of what it is given take a twelfth of the time.
-    with _one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
-        return model.fit(rows.columns, rows.targets)
 
 
 def _one_thread() -> AbstractContextManager[Any]:
@@ -95,14 +85,13 @@ def _controller() -> Any:
 
 def _of_boosting(model: Any, columns: Array, classes: int) -> Array:
     """Return predictions (n, S); a class that was not among the rows has the least probability."""
+    with _one_thread():
+        predicted = model.predict(columns) if classes == 0 else model.predict_proba(columns)
     if classes == 0:
-        with _one_thread():
-            return np.asarray(model.predict(columns))[:, None]
+        return np.asarray(predicted)[:, None]
     logarithms = np.full((len(columns), classes), np.log(1e-6))
     places = model.classes_.astype(np.int64)
-    with _one_thread():
-        chances = model.predict_proba(columns)
-    logarithms[:, places] = np.log(np.maximum(chances, 1e-6))
+    logarithms[:, places] = np.log(np.maximum(predicted, 1e-6))
     return np.asarray(logarithms[:, :-1] - logarithms[:, -1:])
 
 
@@ -112,20 +101,14 @@ class Uses:
 
     Attributes
     ----------
-    path : Path or None
-        Adapted models of finite strengths; None where models are not adapted.
+    path : LinearModels or None
+        Adapted models (L, J) of finite strengths; None where models are not adapted.
     own : array (S,) or None
         The constant that stands in place of adapted models, where no model is fitted.
     """
 
-    path: Path | None
+    path: LinearModels | None
     own: Array | None
-
-    @classmethod
-    def fitted(cls, rows: OwnRows, sigma: float, joint: JointModels) -> "Uses":
-        """Adapt the joint models to rows."""
-        [uses] = fitted(rows, sigma, [joint], None)[1]
-        return uses
 
     def scores(self, columns: Array, as_they_are: Array) -> Array:
         """Return predictions (U, J, n, S), given those (J, n, S) of the joint models."""
@@ -139,11 +122,15 @@ class Uses:
 
 
 def fitted(
-    rows: OwnRows, sigma: float, joint: Sequence[JointModels], near: Path | None
+    rows: OwnRows,
+    sigma: float,
+    joint: Sequence[JointModels] = (),
+    near: LinearModels | None = None,
 ) -> tuple[OwnModels, list[Uses]]:
     """Fit own models to rows, and adapt sets of joint models, together.
 
-    The search begins ``near`` them.
+    Where rows are few or of one class, the constant is all that is fitted. The search begins
+    ``near`` one model of each strength.
     """
     constant, linear = rows.constant(), [each.linear for each in joint]
     if not rows.trainable:
@@ -153,11 +140,11 @@ def fitted(
     places = list[slice | None]()
     for models in linear:
         first = len(towards.constants)
-        towards = towards if models is None else towards.followed_by(models.finite)
+        towards = towards if models is None else towards.followed_by(models.finite(constant))
         places.append(None if models is None else slice(first, len(towards.constants)))
     path = pulled(rows, sigma, towards, FINITE, near)
-    uses = [Uses(None if place is None else path.of(place), None) for place in places]
-    return OwnModels(rows, constant, path.of(slice(1))), uses
+    uses = [Uses(None if place is None else path[:, place], None) for place in places]
+    return OwnModels(rows, constant, path[:, :1]), uses
 
 
 def boosts(rows: OwnRows, own_best: OwnBest) -> bool:

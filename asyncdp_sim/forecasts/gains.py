@@ -32,6 +32,7 @@ from asyncdp_sim.decision import (
     JointModels,
     OwnRows,
     Verdict,
+    break_even,
     consortium,
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
@@ -41,7 +42,6 @@ from asyncdp_sim.decision.forecast import (
     OwnerGain,
     Reads,
     alike,
-    break_even_of,
     consortium_over_halves,
     gain_forecast,
 )
@@ -192,7 +192,7 @@ def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
     repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
     repeats = repeats if boosted <= MANY_BOOSTED else 1
     return {
-        number: CrossValidation.divided(
+        number: CrossValidation(
             of_owner,
             scenario.model.sigma,
             streams.generator("decision", "owner", number),
@@ -361,7 +361,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     joint_models = np.concatenate(models, axis=1)
     with_own_rows = replace(known, dataset=own)
     generator = streams.generator("decision", "owner", owners.numbers[place])
-    cv = CrossValidation.divided(rows, scenario.model.sigma, generator, own_best=options.own_best)
+    cv = CrossValidation(rows, scenario.model.sigma, generator, own_best=options.own_best)
     flat = joint_models.reshape(-1, joint_models.shape[-1])
     by_factor = cv.judge(
         _joint_models(with_own_rows, design, flat, np.tile(redraw, len(factors))),
@@ -557,7 +557,7 @@ def _judged(
     """
     model, (fresh, fresh_design) = known.scenario.model, judging
     rows, design, _ = _rows_of(known.scenario, known.dataset, owner)
-    judge = FreshRows.apart(rows, fresh, model.sigma, generator, own_best=options.own_best)
+    judge = FreshRows(rows, fresh, model.sigma, generator, own_best=options.own_best)
     every = np.concatenate(models)
     return judge.judge(
         _joint_models(known, design, every),
@@ -587,7 +587,7 @@ def _forecast_of_owners(
         hidden = isfinite(budget)
         budgets = [budget * factor for factor in factors]
         material = [gain.material for gain in several]
-        level = break_even_of(budgets if hidden else [], several, material)
+        level = break_even(budgets if hidden else [], several, material)
         name = people.names[place] if len(people.names) > 0 else None
         owners.append(
             [

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -413,19 +413,15 @@ class Answers:
 
     Parameters
     ----------
+    steps : Algorithm
+        It says how many numbers an answer has, and which local steps an owner takes; whether an
+        owner draws one answer and repeats it whenever it is asked again, and whether every owner
+        has random streams of its own.
     reply : AnswerModel
         The gradients, the clip bound where it moves, and the noise. With several cells, what it
         has by owner is by place: cN + i for owner i of cell c.
     replicates : sequence of Scope
         The replicates' random streams, which all cells share.
-    size : int
-        Numbers in an answer.
-    local : LocalSteps, optional
-        An owner's steps, where each answer is made of several noisy gradients.
-    once : bool
-        Whether an owner draws one answer and repeats it whenever it is asked again.
-    several_servers : bool
-        Whether every owner has random streams of its own.
     cells : CellRows, optional
         The rows that answer, where several cells do.
 
@@ -437,23 +433,19 @@ class Answers:
 
     def __init__(
         self,
+        steps: Algorithm,
         reply: AnswerModel,
         replicates: Sequence[Scope],
-        size: int,
-        *,
-        local: LocalSteps | None = None,
-        once: bool = False,
-        several_servers: bool = False,
         cells: CellRows | None = None,
     ) -> None:
         self._reply = reply
-        self._size = size
-        self._local = local
-        self._several_servers = several_servers
+        self._size = size = steps.answer_size
+        self._local = reply.hidden_steps(steps.local)
+        self._once, self._several_servers = steps.answers_once, steps.several_servers
         self._cells = cells or CellRows(1, len(replicates), len(reply.noise.scale))
         count, rows = self._cells.cells, self._cells.cells * self._cells.replicates
         streams = replicates
-        if several_servers:
+        if self._several_servers:
             owners = range(1, self._cells.owners + 1)
             streams = [scope.within("client", h) for scope in replicates for h in owners]
         self._noise = DrawnRows(
@@ -468,29 +460,9 @@ class Answers:
             self.bounds = ClipBounds(reply.bound, rows)
             sources = [scope.generator("count") for scope in streams]
             self._counts = DrawnRows(sources, lambda g, n: g.standard_normal((n, 1)), 1, count)
-        self._once = once
-        if once:
+        if self._once:
             self._has_answered = np.zeros((rows, self._cells.owners), dtype=np.bool_)
             self._first_answers = np.empty((rows, self._cells.owners, size))
-
-    @classmethod
-    def for_algorithm(
-        cls,
-        steps: Algorithm,
-        reply: AnswerModel,
-        replicates: Sequence[Scope],
-        cells: CellRows | None = None,
-    ) -> Self:
-        """Return the answers that an algorithm needs, of one cell or several."""
-        return cls(
-            reply,
-            replicates,
-            steps.answer_size,
-            local=reply.hidden_steps(steps.local),
-            once=steps.answers_once,
-            several_servers=steps.several_servers,
-            cells=cells,
-        )
 
     def give(self, batch: AnswerBatch, points: Array) -> Array:
         """Return the answers that owners send to queries ``points`` (r, p), shape (r, size).

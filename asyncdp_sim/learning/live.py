@@ -78,7 +78,7 @@ class LiveLearning(Learning):
     ) -> None:
         self._steps = steps
         self._asks = asks
-        self._answers = answers or Answers.for_algorithm(steps, reply, [replicate])
+        self._answers = answers or Answers(steps, reply, [replicate])
         self._rows: Ints | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None

@@ -249,7 +249,7 @@ def fold(
     traces : sequence of Trace
         One per replicate.
     cells : sequence of CellTask
-        They are :func:`~.replay_cells.alike`, so that their rows advance together, with the same
+        They are :func:`alike`, so that their rows advance together, with the same
         random numbers.
     replicates : sequence of Scope
         Random streams of the replicates: of the first cell, then of the second, …, (CR,).
@@ -275,7 +275,7 @@ def fold(
     steps, per_update = cell.steps, cell.steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
-    answers = Answers.for_algorithm(steps, cell.reply, replicates[: len(traces)], layout)
+    answers = Answers(steps, cell.reply, replicates[: len(traces)], layout)
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     state = steps.init(replicates) if state is None else state

@@ -83,7 +83,7 @@ def right(z: Array, y: Array) -> Array:
 
 def _r_squared(z: Array, y: Array) -> Array:
     spread = np.mean(np.square(y - y.mean()))
-    if spread == 0:
+    if spread == 0 or (y == y[0]).all():  # whose mean may be another number, by rounding
         return np.full(z.shape[:-1], np.nan)
     return np.asarray(1 - np.mean(np.square(z - y), axis=-1) / spread)
 

@@ -75,7 +75,11 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> dict[str
     airtime : float, optional
         Time units that an answer takes on a shared channel, if there is one.
     """
-    ratios = {name: Ratio.from_traces(name, traces, airtime) for name in _PARTS}
+    ratios = dict[str, Ratio]()
+    for name, of_trace in _PARTS.items():
+        part, whole = np.array([of_trace(trace) for trace in traces], dtype=float).T
+        shared = name == "delivered_load" and airtime is not None
+        ratios[name] = Ratio(part * airtime if shared else part, whole)
     reached = [updates_until_all(trace) for trace in traces]
     counts = [k for k in reached if k is not None]
     stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]
@@ -109,17 +113,11 @@ class Ratio:
     part: Array
     whole: Array
 
-    @classmethod
-    def from_traces(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
-        """Return a figure of :data:`RATIOS` from the traces."""
-        pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
-        part, total = np.array(pairs, dtype=float).T
-        return cls(part, total)
-
     @property
     def value(self) -> float | None:
         """Σa/Σb; None if Σb is 0."""
-        return _ratio(float(self.part.sum()), float(self.whole.sum()))
+        whole = float(self.whole.sum())
+        return float(self.part.sum()) / whole if whole > 0 else None
 
     def linear(self) -> Array:
         """Return r + (a − r b)/mean b, (R,): the mean is r, the spread that of r's interval."""
@@ -134,10 +132,8 @@ class Ratio:
         empty = np.full(len(self.part), np.nan)
         return np.asarray(np.divide(self.part, self.whole, out=empty, where=self.whole > 0))
 
-    def interval(
-        self, within: tuple[float, float] = POSITIVE, level: float = 0.95
-    ) -> tuple[float, float] | None:
-        """Return the interval of r over replicates, which lies within its range.
+    def interval(self, within: tuple[float, float] = POSITIVE) -> tuple[float, float] | None:
+        """Return the 95 % interval of r over replicates, which lies within its range.
 
         With the half width h = t·sd(a − r b)/(√R mean b) of the linearised ratio, Student's t, it
         is that of ln(r − low), which has the half width h/(r − low), or of a range with two ends
@@ -147,7 +143,6 @@ class Ratio:
         ----------
         within : tuple of float
             Ends of the range, the upper one finite or ∞.
-        level : float
 
         Returns
         -------
@@ -158,7 +153,7 @@ class Ratio:
         if value is None or count < 2:
             return None
         error = np.std(self.part - value * self.whole, ddof=1) / np.sqrt(count) / self.whole.mean()
-        half, (low, high) = t_quantile(count - 1, 0.5 + level / 2) * float(error), within
+        half, (low, high) = t_quantile(count - 1, 0.975) * float(error), within
         if not low < value < high:
             return value, value
         if isinf(high):
@@ -170,30 +165,34 @@ class Ratio:
         return low + (high - low) * below / (1 + below), low + (high - low) * above / (1 + above)
 
 
-def _waits(trace: Trace) -> tuple[float, float]:
+Pair = tuple[Any, Any]
+"""a and b of a replicate, numbers of Python or NumPy."""
+
+
+def _waits(trace: Trace) -> Pair:
     """Return the total time from request to query, and how many had one."""
     rows = trace.exchanges
     asked = rows["read_tick"] >= rows["request_tick"]
     waits = rows["read_tick"][asked] - rows["request_tick"][asked]
-    return total_units(waits), float(asked.sum())
+    return total_units(waits), asked.sum()
 
 
-def _round_trips(trace: Trace) -> tuple[float, float]:
+def _round_trips(trace: Trace) -> Pair:
     rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
-    return total_units(rows["end_tick"] - rows["request_tick"]), float(len(rows))
+    return total_units(rows["end_tick"] - rows["request_tick"]), len(rows)
 
 
-def _number_ended(trace: Trace) -> float:
+def _number_ended(trace: Trace) -> Any:
     """Return how many released answers had an end."""
-    return float(trace.released.sum() - trace.ended(ExchangeOutcome.in_flight).sum())
+    return trace.released.sum() - trace.ended(ExchangeOutcome.in_flight).sum()
 
 
-def _transmissions(trace: Trace) -> tuple[float, float]:
+def _transmissions(trace: Trace) -> Pair:
     sent = trace.exchanges["transmissions"]
-    return float(sent.sum()), float(np.count_nonzero(sent))
+    return sent.sum(), np.count_nonzero(sent)
 
 
-def _jain(trace: Trace) -> tuple[float, float]:
+def _jain(trace: Trace) -> Pair:
     """Return (Σu)²/(NΣu²) of a replicate's updates over 1; nothing over 0 without updates."""
     count = trace.ended(ExchangeOutcome.applied).astype(float)
     squares = float((count**2).sum())
@@ -202,33 +201,43 @@ def _jain(trace: Trace) -> tuple[float, float]:
     return float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0
 
 
-def _online(trace: Trace) -> tuple[float, float]:
+def _online(trace: Trace) -> Pair:
     shares = trace.owners["online"][~np.isnan(trace.owners["online"])]
-    return float(shares.sum()), float(len(shares))
+    return shares.sum(), len(shares)
+
+
+def _repeats(trace: Trace) -> Pair:
+    """Return how often owners came twice in a row; nothing over 0 if updates have several."""
+    if trace.answers_per_update != 1:
+        return 0.0, 0.0
+    owner = trace.updates["owner"]
+    return np.count_nonzero(owner[1:] == owner[:-1]), max(0, trace.n_updates - 1)
+
+
+def _refusals(trace: Trace) -> Pair:
+    refused = trace.owners["refused"].sum()
+    return refused, refused + len(trace.exchanges) - trace.recomputed
 
 
 def _time(trace: Trace) -> float:
     return float(to_units(trace.end_tick))
 
 
-_PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
-    "throughput": lambda t, _: (t.n_updates, _time(t)),
-    "utilisation": lambda t, _: (float(to_units(busy_ticks(t))), _time(t)),
-    "offered_load": lambda t, _: (float(to_units(t.on_air_ticks)), _time(t)),
-    "delivered_load": lambda t, airtime: (len(t.updates) * airtime, _time(t)),
-    "collision_rate": lambda t, _: (
-        float(t.ended(ExchangeOutcome.collided).sum()),
-        _number_ended(t),
-    ),
-    "loss_rate": lambda t, _: (float(t.ended(ExchangeOutcome.lost).sum()), _number_ended(t)),
-    "refusal_rate": lambda t, _: _refusals(t),
-    "transmissions_per_answer": lambda t, _: _transmissions(t),
-    "mean_waiting": lambda t, _: _waits(t),
-    "mean_round_trip": lambda t, _: _round_trips(t),
-    "mean_staleness": lambda t, _: (float(t.updates["staleness"].sum()), len(t.updates)),
-    "mean_online": lambda t, _: _online(t),
-    "fairness": lambda t, _: _jain(t),
-    "p_repeat": lambda t, _: _repeats(t),
+_PARTS: dict[str, Callable[[Trace], Pair]] = {
+    "throughput": lambda t: (t.n_updates, _time(t)),
+    "utilisation": lambda t: (to_units(busy_ticks(t)), _time(t)),
+    "offered_load": lambda t: (to_units(t.on_air_ticks), _time(t)),
+    "delivered_load": lambda t: (len(t.updates), _time(t)),  # times the airtime of an answer
+    "collision_rate": lambda t: (t.ended(ExchangeOutcome.collided).sum(), _number_ended(t)),
+    "loss_rate": lambda t: (t.ended(ExchangeOutcome.lost).sum(), _number_ended(t)),
+    "refusal_rate": _refusals,
+    "transmissions_per_answer": _transmissions,
+    "mean_waiting": _waits,
+    "mean_round_trip": _round_trips,
+    "mean_staleness": lambda t: (t.updates["staleness"].sum(), len(t.updates)),
+    "mean_online": _online,
+    "fairness": _jain,
+    "p_repeat": _repeats,
 }
 RATIOS = tuple(_PARTS)
 """Figures that are ratios of sums over replicates: what has an interval."""
@@ -238,20 +247,3 @@ FIGURES = (
 )  # fmt: skip
 """All of a network, in the order in which files have them."""
 _SHARED = ("offered_load", "delivered_load", "collision_rate")
-
-
-def _repeats(trace: Trace) -> tuple[float, float]:
-    """Return how often owners came twice in a row; nothing over 0 if updates have several."""
-    if trace.answers_per_update != 1:
-        return 0.0, 0.0
-    owner = trace.updates["owner"]
-    return float(np.count_nonzero(owner[1:] == owner[:-1])), max(0, trace.n_updates - 1)
-
-
-def _refusals(trace: Trace) -> tuple[float, float]:
-    refused = float(trace.owners["refused"].sum())
-    return refused, refused + len(trace.exchanges) - trace.recomputed
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole > 0 else None

@@ -181,9 +181,10 @@ def judge_gains(
             )
             joint = decision.JointModels(own_scores, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
-            gain = decision.judge_fresh(
-                rows, joint, judging_rows, judged_scores, model.sigma, generator, **asdict(judging)
+            apart = decision.FreshRows(
+                rows, judging_rows, model.sigma, generator, own_best=judging.own_best
             )
+            [gain] = apart.judge(joint, judged_scores, material=judging.material)
             # n_i of all records: the rows above are the first of those that have a target
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(

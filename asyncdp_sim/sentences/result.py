@@ -94,7 +94,8 @@ def joining(
     sentence = f"{ONE.get(verdict, f'{verdict}: {{}}').format(who)} {where}"
     size, own = known(gain["gain"]), known(gain["own"])
     if not isfinite(size):
-        return f"{sentence}: no rows to be judged on"
+        why = "the joint model diverged" if verdict == Verdict.WORSE else "no rows to be judged on"
+        return f"{sentence}: {why}"
     percent = round(100 * size / own) if own > 0 else 0
     share = f", {percent}% of its own error" if percent != 0 else ""
     return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"

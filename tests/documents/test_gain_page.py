@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.decision import JointModels, LinearModels, OwnRows, judge_fresh
+from asyncdp_sim.decision import JointModels, LinearModels, OwnRows
 from scenarios.decisions import read
+from tests.verification.decision_laws import judge_fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = " ".join((ROOT / "docs" / "what-gain-means.md").read_text(encoding="utf-8").split())

@@ -4,7 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from asyncdp_sim.decision import Gain, JointModels, LinearModels, OwnRows, judge_fresh
+from asyncdp_sim.decision import (
+    CrossValidation,
+    FreshRows,
+    Gain,
+    JointModels,
+    LinearModels,
+    OwnRows,
+)
 from asyncdp_sim.decision.rows import probabilities
 
 POOL = 400
@@ -72,6 +79,18 @@ class Law:
 def met(rows: OwnRows, joint: LinearModels) -> JointModels:
     """Return joint models as an owner of these rows meets them."""
     return JointModels(joint.scores(rows.columns), joint)
+
+
+def judge_by_cross_validation(rows, joint, sigma, generator, **options) -> Gain:
+    """Return the gain judged on the owner's own rows, each of which is left out in turn."""
+    [gain] = CrossValidation(rows, sigma, generator, **options).judge(joint)
+    return gain
+
+
+def judge_fresh(rows, joint, fresh, as_is, sigma, generator, **options) -> Gain:
+    """Return the gain judged on rows apart, which the joint models predict ``as_is``."""
+    [gain] = FreshRows(rows, fresh, sigma, generator, **options).judge(joint, as_is)
+    return gain
 
 
 def on_fresh_rows(law: Law, seed: int, count: int, apart: int, runs: int) -> Gain:

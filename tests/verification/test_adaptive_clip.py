@@ -15,7 +15,7 @@ from asyncdp_sim.privacy.mechanisms import GaussianNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
-from tests.whole_owners import RECORDS, WHOLE_OWNERS
+from tests.whole_owners import OF_GRADIENTS, RECORDS, WHOLE_OWNERS
 
 from .zscores import LIMIT, require, score
 
@@ -37,7 +37,8 @@ class Constant:
 def walk(law, norms, rounds, runs=1):
     """Return bounds (rounds + 1, runs), and all answers (rounds, owners, runs), of silent sums."""
     reply = AnswerModel(Constant(norms), GaussianNoise(np.zeros(len(norms))), bound=law)
-    answers = Answers(reply, [Streams(4).within("walk", run) for run in range(runs)], 2)
+    scopes = [Streams(4).within("walk", run) for run in range(runs)]
+    answers = Answers(OF_GRADIENTS, reply, scopes)
     points, taken = np.zeros((runs, 2)), []
     for _ in range(rounds):
         turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(norms))]
@@ -119,7 +120,7 @@ def replies(pull):
 def heard(reply, side):
     """Return sums of n_i Q_i (runs, K), of their first number, and bounds (K + 1, runs)."""
     scopes = [Streams(4).within("adaptive", side, run) for run in range(RUNS)]
-    answers, sums = Answers(reply, scopes, 2), []
+    answers, sums = Answers(OF_GRADIENTS, reply, scopes), []
     for k in range(K):
         points = np.tile([0.1 * k, -0.05 * k], (RUNS, 1))
         given = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(3)]

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.decision import Estimate, JointModels, alternatives, judge_fresh
+from asyncdp_sim.decision import Estimate, JointModels, alternatives
 from asyncdp_sim.decision.alternatives import difference
 from asyncdp_sim.forecasts import alternatives as protocols
 from asyncdp_sim.forecasts.gains import FRESH, Asked, gains
@@ -16,6 +16,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.gains import linear_models
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks
+from tests.verification.decision_laws import judge_fresh
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
 LINEAR = Asked(own_best="linear", break_even=False)
@@ -84,7 +85,7 @@ def owner_gains(more: float, common: np.ndarray) -> tuple[SimpleNamespace, Simpl
     base = np.zeros(RUNS)
     with_more = base + more + common
     return tuple(
-        SimpleNamespace(gain=Estimate(float(runs.mean())), by_run=runs, redraw=None)
+        SimpleNamespace(gain=Estimate(float(runs.mean())), by_run=runs, redraw=None, rarer=9)
         for runs in (base, with_more)
     )
 

@@ -19,11 +19,17 @@ from asyncdp_sim.decision import (
     Verdict,
     cross_validation,
     gain,
-    judge_by_cross_validation,
-    judge_fresh,
 )
 from asyncdp_sim.decision.adapted import pulled
-from tests.verification.decision_laws import SIGMA, Law, met, on_fresh_rows, true_gain
+from tests.verification.decision_laws import (
+    SIGMA,
+    Law,
+    judge_by_cross_validation,
+    judge_fresh,
+    met,
+    on_fresh_rows,
+    true_gain,
+)
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
 

@@ -61,7 +61,7 @@ def answered(seed, epsilon):
     task = made.task
     streams = Streams(seed)
     scopes = [streams.within("replicate", number) for number in range(1, RUNS + 1)]
-    answers = Answers(task.reply, scopes, task.steps.answer_size)
+    answers = Answers(task.steps, task.reply, scopes)
     points = np.zeros((RUNS, P))
     found = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(N)]
     return np.stack(found), task, confined, scopes

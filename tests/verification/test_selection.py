@@ -87,3 +87,9 @@ def test_shares_that_nobody_knows_are_refused():
         AsyncGossip(rho=1.0, selection="inverse-rate").steps(
             Setting(OBJECTIVE.weights, 1, 5, SIGMA, None)
         )
+
+
+def test_an_owner_whose_answers_are_all_lost_is_divided_by_nothing():
+    setting = Setting(OBJECTIVE.weights, 1, 5, SIGMA, None, np.array([1.0, 0.0]))
+    steps = AsyncGossip(rho=1.0, selection="inverse-rate").steps(setting)
+    assert np.isfinite([steps.step, steps.shrink_copy]).all()

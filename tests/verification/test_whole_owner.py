@@ -25,7 +25,7 @@ from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.tables import composed, table
-from tests.whole_owners import EPSILON, WHOLE_OWNERS, multiplier
+from tests.whole_owners import EPSILON, OF_GRADIENTS, WHOLE_OWNERS, multiplier
 
 from .zscores import Score, require, score
 
@@ -63,7 +63,7 @@ def seen(of: Scenario, reply: AnswerModel, side: str) -> np.ndarray:
     Its answers; or sums of all owners' n_i Q_i.
     """
     scopes = [Streams(4).within("whole-owner", side, run) for run in range(RUNS)]
-    answers, updates = Answers(reply, scopes, 2), []
+    answers, updates = Answers(OF_GRADIENTS, reply, scopes), []
     for k in range(K):
         points = np.tile([0.1 * k, -0.05 * k], (RUNS, 1))
         if of.privacy.listener.sees_sums:

@@ -120,18 +120,9 @@ class CentralSteps(Algorithm):
     initial: Initial
     local: LocalSteps | None = None
 
-    def start(self, replicates: Sequence[Scope]) -> Array:
-        """Return the models at k = 0, in Θ, one row per replicate."""
-        return start(self.initial, replicates, self.theta_max, self.n_features)
-
     @override
     def query(self, state: CentralState, batch: AnswerBatch) -> Array:
         return state.central.take(batch.replicates, axis=0)
-
-    def divide_by_frequency(self, moves: Array, batch: AnswerBatch) -> None:
-        """Divide the effects of answers (r, p), in place, by how often each owner answers."""
-        if self.often is not None:
-            moves /= owners_column(self.often, batch)
 
     def weight(self, batch: AnswerBatch) -> Array:
         """Return w(s) of the answers of a batch, shape (r, 1)."""
@@ -215,7 +206,8 @@ class FedAsyncSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> CentralState:
-        return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
+        model = start(self.initial, replicates, self.theta_max, self.n_features)
+        return CentralState(model, np.zeros(len(replicates), dtype=np.int64))
 
     @override
     def apply(self, state: CentralState, batch: AnswerBatch, points: Array, answers: Array) -> None:
@@ -226,12 +218,8 @@ class FedAsyncSteps(CentralSteps):
         else:  # the owner's own model
             local = points - answers
         if self.often is not None:
-            moves = local - points
-            self.divide_by_frequency(moves, batch)
-            local = points + moves
-        weight = rows_column(self.mixing, batch.replicates)
-        if batch.staleness is not None:
-            weight = weight * self.weight(batch)
+            local = points + (local - points) / owners_column(self.often, batch)
+        weight = rows_column(self.mixing, batch.replicates) * self.weight(batch)
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
 
@@ -297,7 +285,7 @@ class FedBuffSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> BufferState:
-        model = self.start(replicates)
+        model = start(self.initial, replicates, self.theta_max, self.n_features)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return BufferState(model, clipped, np.zeros_like(model))
 
@@ -306,9 +294,9 @@ class FedBuffSteps(CentralSteps):
         if self.local is None:
             answers *= owners_column(self.step, batch)
             answers += rows_column(self.shrink, batch.replicates) * points
-        self.divide_by_frequency(answers, batch)
-        if batch.staleness is not None:
-            answers *= self.weight(batch)
+        if self.often is not None:
+            answers /= owners_column(self.often, batch)
+        answers *= self.weight(batch)
         state.buffer += answers
 
     @override

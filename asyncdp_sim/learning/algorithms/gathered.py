@@ -347,17 +347,12 @@ class ParameterServer(GatheredKind):
             faults.append(Fault("algorithm.local_step", f"{self.local_step:g}", remedy))
         return faults
 
-    def _local(self, setting: Setting) -> LocalSteps | None:
-        eta, count = self.local_step, self.gradients_per_answer
-        if eta is None or count == 1:
-            return None
-        step, shrink = np.full(setting.n_owners, eta), 1 - eta * setting.sigma
-        return LocalSteps(count, step, shrink, setting.theta_max, unit=count * eta)
-
     @override
     def steps(self, setting: Setting) -> ParameterServerSteps:
-        local = self._local(setting)
-        numbers = self.numbers(setting, self.initial)
-        if local is not None:  # the difference that owners send contains σx
-            numbers["sigma"] = 0.0
+        numbers, local = self.numbers(setting, self.initial), None
+        eta, count = self.local_step, self.gradients_per_answer
+        if eta is not None and count > 1:
+            numbers["sigma"] = 0.0  # the difference that owners send contains σx
+            step, shrink = np.full(setting.n_owners, eta), 1 - eta * setting.sigma
+            local = LocalSteps(count, step, shrink, setting.theta_max, unit=count * eta)
         return ParameterServerSteps(**numbers, rate=self.step, exponent=self.exponent, local=local)

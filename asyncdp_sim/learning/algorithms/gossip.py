@@ -352,7 +352,7 @@ class AveragingState:
     ----------
     vectors : array (R, M, p)
         The vector of every node, in order of their numbers; owners that have not met anybody yet,
-        and a learner, are at θ_0.
+        and a learner, are at θ_0 − ησθ_0.
     put_in : array of bool (R, M)
         Whether the node's own noisy answer is in its vector.
     clipped : array of int (R,)

@@ -52,7 +52,6 @@ class Units:
     moment: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
 class Statistics:
     """Owners' answers (vech(X_iᵀX_i/n_i), X_iᵀy_i/n_i) in :class:`Units`, whatever the query.
 
@@ -62,14 +61,10 @@ class Statistics:
         q = p(p+1)/2 + p numbers: the upper triangle row by row, then Xᵀy/n.
     """
 
-    blocks: Array
-
-    @classmethod
-    def from_objective(cls, objective: Quadratic, units: Units) -> "Statistics":
-        """Return the statistics of owners' records."""
+    def __init__(self, objective: Quadratic, units: Units) -> None:
         upper = np.triu_indices(objective.n_features)
         gram = objective.gram[:, upper[0], upper[1]] / units.gram
-        return cls(np.concatenate([gram, objective.moment / units.moment], axis=1))
+        self.blocks = np.concatenate([gram, objective.moment / units.moment], axis=1)
 
     def gradient(self, owners: Ints, points: Array) -> Array:  # noqa: ARG002
         """Return each row's owner's statistics, shape (r, q), in the place of gradients."""
@@ -161,7 +156,7 @@ class NoisyStatisticsSteps(Algorithm):
     def answered_with(self, gradients: Gradients) -> Statistics:
         if not isinstance(gradients, Quadratic):  # ``misfits`` refuses other models than ridge
             raise TypeError("only a quadratic loss is known by its second moments")
-        return Statistics.from_objective(gradients, self.units)
+        return Statistics(gradients, self.units)
 
     @override
     def init(self, replicates: Sequence[Scope]) -> StatisticsState:

@@ -105,7 +105,8 @@ class Setting:
         remedy = "it needs each owner's share of the updates, which has no formula here"
         if self.shares is None:
             raise SpecError([Fault("algorithm.selection", selection, remedy)])
-        often = self.n_owners * self.shares
+        # an owner whose answers are all lost takes no step, whatever divides it
+        often = np.where(self.shares > 0, self.n_owners * self.shares, 1.0)
         if selection == "inverse-rate" or weight is None:
             return often
         if self.lateness is None:

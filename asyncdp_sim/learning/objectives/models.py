@@ -393,11 +393,8 @@ class LinearObjective(RowsObjective):
     @cached_property
     def least(self) -> float:
         """f(θ*) > 0."""
-        predictions = zip(self._met, self.rows.targets, strict=True)
-        losses, theta = (
-            [self.rows.loss.value(z, y).sum() for (z, _), y in predictions],
-            self.optimum,
-        )
+        predictions, theta = zip(self._met, self.rows.targets, strict=True), self.optimum
+        losses = [self.rows.loss.value(z, y).sum() for (z, _), y in predictions]
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
     def excess(self, theta: Array) -> Array:

@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.decision import (
-    JointModels,
-    LinearModels,
-    OwnRows,
-    judge_by_cross_validation,
-    judge_fresh,
-)
+from asyncdp_sim.decision import JointModels, LinearModels, OwnRows
 from asyncdp_sim.decision.gain import of_rows
-from asyncdp_sim.decision.predictors import Uses
-from tests.verification.decision_laws import Law, met
+from asyncdp_sim.decision.predictors import fitted
+from tests.verification.decision_laws import Law, judge_by_cross_validation, judge_fresh, met
 
 
 def noise_alone(seed: int, count: int = 40) -> tuple[OwnRows, JointModels]:
@@ -41,15 +35,16 @@ def test_no_model_that_is_judged_has_seen_the_rows():
     assert np.mean(adapted) > 0.02  # the best of nine on the rows that judge would be below 0
 
 
-def test_the_interval_is_as_wide_as_nadeau_and_bengio_say():
-    rows, joint = noise_alone(1)
-    rows = OwnRows(rows.columns, np.zeros(40), 2, rows.persons)  # own models are all the constant
+@pytest.mark.parametrize(("persons", "folds"), [(40, 5), (4, 4), (2, 2)])
+def test_the_interval_is_as_wide_as_nadeau_and_bengio_say(persons, folds):
+    rows, joint = noise_alone(1)  # own models are all the constant
+    rows = OwnRows(rows.columns, np.zeros(40), 2, np.arange(40) % persons)
     plain, _ = of_rows(rows.errors(joint.scores).mean(axis=0), rows.persons, 1.0)
     for times in (1, 2):
         gain = judged(rows, joint, repeats=times)
         variance, _ = gain.joint_gain.parts[0]
-        assert variance == pytest.approx(plain * (1 / times + 5 / 4))
-        assert gain.degrees == 39
+        assert variance == pytest.approx(plain * (1 / times + folds / (folds - 1)))
+        assert gain.degrees == persons - 1
 
 
 def test_the_interval_holds_what_other_rows_would_choose():
@@ -140,12 +135,17 @@ def test_boosting_is_among_the_own_models_from_a_hundred_rows_on():
     assert judge_fresh(rows.take(few), fewer, *arguments[2:], generator).own_best != "boosting"
 
 
-@pytest.mark.parametrize("count", [11, 12, 13])
+@pytest.mark.parametrize("count", range(9, 19))
 def test_folds_of_which_some_are_too_small_for_a_model(count):
-    """Nine rows have the constant alone, ten have models: candidates are as many all the same."""
+    """Nine rows have the constant alone, ten have models. Where folds compare constants alone, none
+    of them chooses a model that is pulled, which a useless joint one would spoil.
+    """
     rows, joint = noise_alone(8, count)
-    gain = judged(rows, joint)
-    assert np.isfinite(gain.gain.value)
+    useless = LinearModels(1e6 * joint.linear.coefficients, joint.linear.constants + 1e6)
+    by_folds = judged(rows, met(rows, useless))
+    arguments = (rows, met(rows, useless), rows, useless.scores(rows.columns), 1e-4)
+    for gain in (by_folds, judge_fresh(*arguments, np.random.default_rng(7), own_best="linear")):
+        assert abs(gain.gain.value) < 10
 
 
 def test_the_strength_is_not_the_best_one_in_hindsight():
@@ -155,7 +155,8 @@ def test_the_strength_is_not_the_best_one_in_hindsight():
         as_is = joint.linear.scores(others.columns)
         generator = np.random.default_rng(0)
         gain = judge_fresh(rows, joint, others, as_is, 1e-4, generator, own_best="linear")
-        scores = Uses.fitted(rows, 1e-4, joint).scores(others.columns, as_is)
+        _, [uses] = fitted(rows, 1e-4, [joint])
+        scores = uses.scores(others.columns, as_is)
         best = others.errors(scores).mean(axis=-1).min(axis=0).mean()
         above.append(gain.adapted - best)
     assert min(above) >= -1e-12

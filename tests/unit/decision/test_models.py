@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.decision import JointModels, LinearModels, OwnRows, adapted_model
 from asyncdp_sim.decision.adapted import pulled
 from asyncdp_sim.decision.cross_validation import folds, latest
-from asyncdp_sim.decision.predictors import OWN, OwnModels, Uses, least
+from asyncdp_sim.decision.predictors import OWN, fitted, least
 from asyncdp_sim.decision.rows import SPREAD, probabilities
 from tests.verification.decision_laws import Law, met
 
@@ -88,23 +88,29 @@ def test_an_owner_of_one_class_or_few_rows_has_the_constant_in_every_model():
     rows, joint = rows_of(2, 60)
     one = OwnRows(rows.columns, np.zeros(60), 2, rows.persons)
     for few in (one, rows.take(np.arange(5))):
-        own = OwnModels.fitted(few, SIGMA)
+        own, [uses] = fitted(few, SIGMA, [met(rows, joint)])
         everywhere = np.broadcast_to(few.constant(), (len(OWN), 60, 1))
         np.testing.assert_array_equal(own.scores(rows.columns, boosted=True), everywhere)
-        uses = Uses.fitted(few, SIGMA, met(rows, joint))
         scores = uses.scores(rows.columns, joint.scores(rows.columns))
         np.testing.assert_array_equal(scores[0], np.broadcast_to(few.constant(), (3, 60, 1)))
         np.testing.assert_array_equal(scores[-1], joint.scores(rows.columns))
 
 
-def test_a_model_that_has_diverged_is_not_adapted_and_errs_infinitely():
-    rows, joint = rows_of(0)
+@pytest.mark.parametrize(("classes", "margins"), [(0, False), (2, False), (2, True), (3, False)])
+def test_a_model_that_has_diverged_errs_the_most_and_adapted_it_is_an_own_one(classes, margins):
+    """It has nothing to be pulled towards: zeros would be a guess, which may be better than own."""
+    rows, joint = rows_of(classes)
     lost = LinearModels(joint.coefficients * np.nan, joint.constants)
-    uses = Uses.fitted(rows, SIGMA, met(rows, lost))
-    errors = rows.errors(uses.scores(rows.columns, lost.scores(rows.columns)))
-    assert np.isinf(errors[-1]).all()
-    assert np.isfinite(errors[:-1]).all()
-    assert least(errors.sum(axis=-1)).max() < len(errors) - 1
+    fair = JointModels(lost.scores(rows.columns), lost, margins=margins)
+    fair = fair.calibrated(rows, np.arange(len(rows)))
+    models, [uses] = fitted(rows, SIGMA, [fair])
+    scores = uses.scores(rows.columns, fair.scores)
+    own = models.scores(rows.columns, boosted=False)
+    for adapted, linear in zip(scores[:-1], own, strict=False):
+        np.testing.assert_allclose(adapted, np.broadcast_to(linear, adapted.shape), atol=1e-6)
+    worst = np.log(classes / SPREAD) if classes > 0 else np.inf
+    assert rows.errors(scores[-1]) == pytest.approx(worst)
+    assert least(rows.errors(scores).sum(axis=-1)).max() < len(scores) - 1
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
@@ -148,7 +154,7 @@ def test_an_adapted_model_is_between_the_own_one_and_the_joint_one():
     assert strength >= 0.1
     others = law.rows(generator, 5000)
     adapted = others.errors(found.scores(others.columns))[0].mean()
-    own = OwnModels.fitted(rows, SIGMA).scores(others.columns, boosted=False)[:1]
+    own = fitted(rows, SIGMA)[0].scores(others.columns, boosted=False)[:1]
     assert adapted < others.errors(own)[0].mean()
 
 

@@ -1,13 +1,18 @@
 """The verdict on a gain, its interval, the gain of all, and budgets that suffice."""
 
+from dataclasses import replace
 from math import inf, nan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from asyncdp_sim.decision import Estimate, Gain, Verdict, break_even, consortium, over_halves
+from asyncdp_sim.decision.forecast import consortium_over_halves, mean_of
 from asyncdp_sim.decision.gain import of_rows, of_runs, verdict_of
+
+WORSE = Verdict.WORSE
 
 
 def between(low: float, high: float) -> Estimate:
@@ -17,13 +22,15 @@ def between(low: float, high: float) -> Estimate:
     return Estimate((low + high) / 2, (((half / t.ppf(0.975, degrees)) ** 2, degrees),))
 
 
-def gain_of(value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100):
+def gain_of(
+    value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100, rarer=9
+):
     by_run = value + np.array(runs)
     parts = ((rows, 50.0), *of_runs(by_run, None))
     estimate = Estimate(value, parts)
     return Gain(
         n, records, own, own - value, own - value, guessing, "linear", estimate, estimate,
-        rows, 50.0, by_run, None, 0.05 * own,
+        rows, 50.0, by_run, None, 0.05 * own, rarer,
     )  # fmt: skip
 
 
@@ -102,6 +109,27 @@ def test_every_owner_counts_once_and_runs_are_common_to_all():
     assert consortium([gain_of(2.0), unknown]).owners == 1
 
 
+@pytest.mark.parametrize("redraw", [None, np.arange(2)])
+def test_a_joint_model_that_diverged_is_infinitely_worse_for_the_mean_owner_too(redraw):
+    gains = [replace(gain_of(value), redraw=redraw) for value in (-inf, 2.0)]
+    halves = consortium_over_halves([gains[:1], gains[:1]], 0.05, 3)
+    for mean in (consortium(gains), consortium(gains[:1]), halves):
+        assert (mean.gain.value, mean.verdict, mean.verdict_by_records) == (-inf, WORSE, WORSE)
+    assert consortium(gains).owners == 2
+    assert (mean_of(gains[:1], "joint"), mean_of(gains, "own")) == (inf, 10.0)
+    assert consortium_over_halves([gains, [gain_of(nan)]], 0.05, 3) is None
+    assert np.isnan(mean_of([gain_of(nan)], "joint"))
+
+
+@pytest.mark.parametrize(("rarer", "known"), [((0, 0), False), ((1, 0), False), ((1, 1), True)])
+def test_rows_of_one_class_decide_nothing_for_the_mean_owner_either(rarer, known):
+    gains = [gain_of(0.0, rows=0.0, rarer=persons) for persons in rarer]
+    assert (consortium(gains).verdict is Verdict.NO_DIFFERENCE) == known
+    halves = consortium_over_halves([gains, gains], 0.05, 2)  # judged by the same public rows
+    assert halves.verdict is Verdict.UNDECIDED
+    assert consortium_over_halves([[gain_of(0.0, rarer=2)]] * 2, 0.05, 2).verdict != "undecided"
+
+
 def test_how_many_rows_would_decide():
     # half width 2.009 · √0.25 = 1.004 at 100 rows; 0.8 is material, so that it must be halved
     undecided = gain_of(0.8, rows=0.25)
@@ -114,13 +142,21 @@ def test_how_many_rows_would_decide():
 
 
 def test_a_budget_suffices_from_which_on_all_larger_ones_do():
-    budgets = (1.0, 2.0, 4.0)
-    gains = [between(-1.0, 1.0), between(-0.5, 1.5), between(0.5, 2.5)]
-    found = break_even(
-        budgets, gains, [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.GAINS], [0.1] * 3
-    )
-    assert (found.low, found.high) == (2.0, 4.0)
-    assert found.value == pytest.approx(1 / 0.375)  # half-way in 1/ε
-    assert break_even(budgets, gains, [Verdict.GAINS] * 3, [0.1] * 3).low == 0.0
-    none = [Verdict.GAINS, Verdict.GAINS, Verdict.UNDECIDED]
-    assert break_even(budgets, gains, none, [0.1] * 3) is None
+    budgets, material = (1.0, 2.0, 4.0), [0.1] * 3
+    enough, too_little = Verdict.GAINS, Verdict.UNDECIDED
+
+    def found(*verdicts):
+        ends = ((-1.0, 1.0), (-0.5, 1.5), (0.5, 2.5))
+        gains = [
+            SimpleNamespace(gain=between(*interval), verdict=verdict)
+            for interval, verdict in zip(ends, verdicts, strict=True)
+        ]
+        return break_even(budgets, gains, material)
+
+    level = found(too_little, too_little, enough)
+    assert (level.low, level.high) == (2.0, 4.0)
+    assert level.value == pytest.approx(1 / 0.375)  # half-way in 1/ε
+    assert found(enough, enough, enough).low == 0.0
+    assert found(enough, enough, too_little) is None
+    assert break_even((1.0,), [gain_of(2.0)], [0.1]) is None
+    assert break_even(budgets, [gain_of(2.0), None, gain_of(2.0)], material) is None

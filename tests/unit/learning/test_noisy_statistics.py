@@ -107,7 +107,7 @@ def test_neighbours_are_at_most_two_xi_over_n_apart(data: st.DataObject) -> None
     for each in (rows, other):
         features, targets = domain.confine([each[:, :p]], [each[:, p]])
         objective = Quadratic.from_records(features, targets, 0.1, None)
-        found.append(Statistics.from_objective(objective, units).blocks[0])
+        found.append(Statistics(objective, units).blocks[0])
     assert np.abs(found[0] - found[1]).sum() <= 2 * NoisyStatistics.xi / n * (1 + 1e-9)
 
 
@@ -117,9 +117,7 @@ def test_the_bound_is_reached(p):
     axes = [np.eye(p)[:1] * 0.7, -np.eye(p)[1:2] * 0.7]
     units = NoisyStatistics(gram_share=0.3).units(domain)
     ends = [
-        Statistics.from_objective(
-            Quadratic.from_records([x], [np.array([y])], 0.1, None), units
-        ).blocks[0]
+        Statistics(Quadratic.from_records([x], [np.array([y])], 0.1, None), units).blocks[0]
         for x, y in zip(axes, (3.0, 3.0), strict=True)
     ]
     assert np.abs(ends[0]).sum() == pytest.approx(1.0)
@@ -218,7 +216,5 @@ def test_every_sign_of_a_row_has_the_same_length():
     for signs in product([-1.0, 1.0], repeat=3):
         x = np.array(signs) * [0.2, 0.5, 0.3]
         one_row = Quadratic.from_records([x[None]], [np.ones(1)], 0.1, None)
-        upper = np.abs(
-            Statistics.from_objective(one_row, NoisyStatistics().units()).blocks[0, :6]
-        ).sum()
+        upper = np.abs(Statistics(one_row, NoisyStatistics().units()).blocks[0, :6]).sum()
         assert upper == pytest.approx((np.abs(x).sum() ** 2 + x @ x) / 2)

@@ -120,7 +120,7 @@ def test_servers_agree_exactly_after_each_window_and_not_before(read):
     algorithm, protocol = polar(), servers(read)
     trace = simulate(network(protocol), scopes()[0])
     steps = steps_of(algorithm, protocol)
-    state, answers = steps.init(scopes()), Answers(exact(), scopes(), P, several_servers=True)
+    state, answers = steps.init(scopes()), Answers(steps, exact(), scopes())
     for k in iterations(steps, state, answers, trace):
         steps.update(state, np.zeros(1, dtype=np.int64))
         apart = np.ptp(state.servers, axis=1).max()
@@ -138,7 +138,7 @@ def test_servers_may_step_one_by_one_in_any_order(order):
     trace = simulate(network(protocol), scopes()[0])
     steps = steps_of(algorithm, protocol)
     whole, parts = steps.init(scopes()), steps.init(scopes())
-    asked = [Answers(exact(), scopes(), P, several_servers=True) for _ in range(2)]
+    asked = [Answers(steps, exact(), scopes()) for _ in range(2)]
     pairs = zip(*map(iterations, (steps,) * 2, (whole, parts), asked, (trace,) * 2), strict=True)
     for _ in pairs:
         steps.update(whole)
@@ -235,9 +235,9 @@ def test_replicates_that_have_ended_stay_where_they_are():
 
 def test_clients_draw_their_own_batches_and_noise():
     """Row j of a client's stream is its j-th answer, whoever answers in between."""
-    reply = exact(noise=1.0)
+    reply, steps = exact(noise=1.0), steps_of(polar(), servers())
     points = np.zeros((1, P))
-    one, two = (Answers(reply, scopes(2), P, several_servers=True) for _ in range(2))
+    one, two = (Answers(steps, reply, scopes(2)) for _ in range(2))
     found = {}
     for answers, pairs in [(one, product((0, 1), range(C))), (two, product((1, 0), (3, 0, 2, 1)))]:
         for row, owner in pairs:

@@ -230,7 +230,7 @@ def first_answer(asked: Scenario, owner: int = 1) -> tuple[np.ndarray, np.ndarra
     scope = Streams(asked.run.seed).within("replicate", 1)
     turn, point = AnswerBatch(np.array([owner - 1])), np.zeros((1, 2))
     exact = task.reply.gradients.gradient(turn.owners, point.copy())
-    noisy = Answers(task.reply, [scope], 2).noisy_gradients(turn, point)
+    noisy = Answers(task.steps, task.reply, [scope]).noisy_gradients(turn, point)
     return noisy[0], exact[0], float(task.reply.noise.scale[owner - 1])
 
 

@@ -47,6 +47,7 @@ def test_each_by_hand():
     assert BALANCED.of(Z, Y) == (1 / 2 + 0.5 / 2) / 2
     assert BALANCED.of(Z[1:], Y[1:]) == (0 + 0.5 / 2) / 2
     assert R_SQUARED.of(Z, Y) == pytest.approx(1 - (1 + 4 + 1 + 2.25) / 4)
+    assert np.isnan(R_SQUARED.of(Z[:3], np.full(3, 0.1)))  # whose mean is not 0.1
     odds = np.exp(Z)
     assert LOG_LOSS.of(Z, Y) == pytest.approx(
         -np.mean(np.log(np.where(Y > 0, odds / (1 + odds), 1 / (1 + odds))))
