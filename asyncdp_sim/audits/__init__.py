@@ -1,6 +1,7 @@
 """Attacks on a scenario's privacy, as a user runs them: lower bounds on ε beside its claims."""
 
 from dataclasses import dataclass
+from sys import float_info
 from time import process_time
 from typing import Any
 
@@ -155,7 +156,10 @@ class Audit:
         """Return the verdict, the attack that came nearest to refuting it, and what to do."""
         refuting = [fact.said for fact in self.facts if fact.refutes]
         strongest = max(
-            self._attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None
+            # the claim is ε = 0 where δ alone suffices for an answer
+            self._attacks,
+            key=lambda each: each.epsilon / max(each.claim.epsilon, float_info.min),
+            default=None,
         )
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
             attacked, measured, stated, _ = strongest.cells()
