@@ -29,7 +29,7 @@ from asyncdp_sim.privacy.accountants.composition import (
     ByLosses,
     PairOf,
 )
-from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, SampledPure, bare
+from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import (
     MOST_ANSWERS,
@@ -305,9 +305,6 @@ class Privacy(Spec):
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
             return ByLosses(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
-        if self._pure_samples is not None:
-            spent = own.spent(own.answers)
-            own = SampledPure(own.answers, own.epsilon, spent, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Converted(own, allotment=allotment)

@@ -576,7 +576,7 @@ class ByLosses(Accountant):
 
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
-        louder = self.charges * self.own.times(factor)
+        louder = self.charges * factor
         epsilons = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
         return float(np.sort(list(epsilons))[-owners:].sum())
 
