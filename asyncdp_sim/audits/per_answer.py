@@ -178,7 +178,8 @@ def audit_answer(
     if probability is None:
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
         if made is not None:
-            pairs[f"likelihood, {scenario.privacy.a_unit}"] = made.farthest
+            unit = "an owner" if scenario.privacy.per_owner else "a record"
+            pairs[f"likelihood, {unit}"] = made.farthest
         if reply.bound is not None:
             votes = 1 / divisor, float(noise.scale[place])
             pairs = {

@@ -505,7 +505,7 @@ class GaussianNoise(AnswerNoise):
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        return generator.standard_normal(size=(count, size))
+        return generator.standard_normal(size=(count, self.width(size)))
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -641,10 +641,6 @@ class SummedShares(GaussianNoise):
     @override
     def width(self, size: int) -> int:
         return self.shares * size
-
-    @override
-    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        return generator.standard_normal(size=(count, self.shares * size))
 
     @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:

@@ -86,11 +86,6 @@ class Privacy(Spec):
         return self.unit or "record"
 
     @property
-    def a_unit(self) -> str:
-        """The unit of privacy with its article."""
-        return "an owner" if self.per_owner else "a record"
-
-    @property
     def change(self) -> str:
         """The difference of neighbouring datasets, in words."""
         return f"one {self.noun} {(self.adjacency or 'replaced').replace('-', ' ')}"
