@@ -1,6 +1,7 @@
 """Attacks on a scenario's privacy, as a user runs them: lower bounds on ε beside its claims."""
 
 from dataclasses import dataclass
+from sys import float_info
 from time import process_time
 from typing import Any
 
@@ -84,12 +85,7 @@ class Audit:
 
     @property
     def _attacks(self) -> tuple[Check | Guessed, ...]:
-        return (*self.checks, *self._guesses)
-
-    @property
-    def _guesses(self) -> tuple[Guessed, ...]:
-        """The result of canaries, if there is one."""
-        return () if self.guessed is None else (self.guessed,)
+        return self.checks if self.guessed is None else (*self.checks, self.guessed)
 
     def to_frame(self) -> Any:
         """Return one row per attack and per fact, as a pandas frame."""
@@ -97,8 +93,8 @@ class Audit:
 
         rows = [check.row() for check in self._results]
         frame = pd.DataFrame([[row.get(name) for name in COLUMNS] for row in rows], columns=COLUMNS)
-        frame.attrs["units"] = {name: unit for name, (unit, _) in COLUMNS.items()}
-        frame.attrs["meanings"] = {name: meaning for name, (_, meaning) in COLUMNS.items()}
+        for key in ("unit", "meaning"):
+            frame.attrs[f"{key}s"] = {name: column[key] for name, column in COLUMNS.items()}
         return frame
 
     def _repr_html_(self) -> str:
@@ -128,19 +124,15 @@ class Audit:
             *(
                 check.describe()
                 for check in self.checks
-                if details or not self._says_nothing(check)
+                if details or self.left is None or check.epsilon > 0
             ),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
-            *(guesses.describe() for guesses in self._guesses),
+            *([] if self.guessed is None else [self.guessed.describe()]),
             *self._facts(details or self.left is None),
             *([self.guessed.limits()] if details and self.guessed is not None else []),
             *([self._limits()] if details and self.left is not None else []),
             *shared,
         ]
-
-    def _says_nothing(self, check: Check) -> bool:
-        """Return whether a first audit's attack measures nothing, as its first lines say."""
-        return self.left is not None and check.epsilon == 0
 
     def _facts(self, all_of_them: bool) -> list[str]:
         """Return the facts, or those that refute and the number of the others."""
@@ -155,7 +147,10 @@ class Audit:
         """Return the verdict, the attack that came nearest to refuting it, and what to do."""
         refuting = [fact.said for fact in self.facts if fact.refutes]
         strongest = max(
-            self._attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None
+            # the claim is ε = 0 where δ alone suffices for an answer
+            self._attacks,
+            key=lambda each: each.epsilon / max(each.claim.epsilon, float_info.min),
+            default=None,
         )
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
             attacked, measured, stated, _ = strongest.cells()

@@ -6,8 +6,10 @@ An event is chosen on one half of the runs, and its two probabilities are bounde
 Pearson's exact limits on the other half: that choice costs no confidence.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
@@ -225,20 +227,9 @@ def _inside(ordered: Array, thresholds: Array, above: bool) -> Ints:
     return np.searchsorted(ordered, thresholds, side="right")
 
 
-COLUMNS = {
-    "what": ("none", "what was attacked, or the fact that was found"),
-    "owner": ("none", "whose record, from 1; none of a fact"),
-    "epsilon_shown": ("none", "lower bound on ε that the attack shows"),
-    "epsilon_claimed": ("none", "ε that is claimed"),
-    "delta": ("none", "δ at which it is claimed"),
-    "epsilon_most": ("none", "the largest ε that this number of runs can measure"),
-    "runs": ("runs", "runs on each of the two datasets"),
-    "exceeded": ("none", "whether the claim is refuted by it"),
-    "canaries": ("records", "records that coins decided, in one run"),
-    "guesses": ("records", "canaries whose coins were guessed"),
-    "right": ("records", "guesses that are right"),
-    "epsilon_tight": ("none", "ε measured on average by as many guesses if the claim were tight"),
-}
+COLUMNS: dict[str, dict[str, str]] = tomllib.loads(
+    files(__package__).joinpath("columns.toml").read_text("utf-8")
+)
 """Columns of an audit's frame, with unit and meaning."""
 
 

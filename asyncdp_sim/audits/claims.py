@@ -244,7 +244,7 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
         if answers > 1 or isinstance(law, recomposed.Sampled):
             charge = recomposed.charge_of(law, charge, delta, times=answers)
         if prices is not None:
-            answers = recomposed.answers_of(law, charge, total, delta)
+            answers = min(privacy.most, recomposed.answers_of(law, charge, total, delta))
         claims.append(Composed(answers, charge, total, delta, gaussian=False, law=law))
     return tuple(claims)
 

@@ -7,7 +7,7 @@ apart as the bound allows, and by other amounts at other queries: what moves all
 out of their differences.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -255,13 +255,14 @@ def _single_gradients(
     is chosen by them is only where to look.
     """
     factors = (1.0,) if scenario.privacy.on_trust else FACTORS
-    rows, places = [], []
-    for features, targets, numbers in _first_records(dataset):
+    count = max(1, _MOST // len(dataset.targets))
+    x, y, places = list[Array](), list[Array](), list[_Place]()
+    for owner_rows in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
+        features, targets, numbers = (rows[:count] for rows in owner_rows)
         for factor in factors:
-            rows.append((features * factor, targets))
+            x += [row[None] * factor for row in features]
+            y += [np.array([value]) for value in targets]
             places += [_Place(int(number), factor) for number in numbers]
-    x = [row[None] for block, _ in rows for row in block]
-    y = [np.array([value]) for _, block in rows for value in block]
     points = np.concatenate([queries, problem.task.objective.optimum[None]])
     return single_gradients(scenario, x, y, points), places
 
@@ -279,13 +280,6 @@ def single_gradients(
     single = model.records(bounded, y, privacy.clip_bound, privacy.norm)
     every = np.arange(len(y))
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
-
-
-def _first_records(dataset: Dataset) -> Iterator[tuple[Array, Array, Ints]]:
-    """Yield features, targets and row numbers of every owner's first records."""
-    count = max(1, _MOST // len(dataset.targets))
-    for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
-        yield x[:count], y[:count], numbers[:count]
 
 
 Record = tuple[Array, float]

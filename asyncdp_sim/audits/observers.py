@@ -23,7 +23,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
+from asyncdp_sim.privacy.observers.kind import gaussian_epsilons, multipliers
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
@@ -210,13 +210,11 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
         In (0, 1); 1 − doubt is the confidence.
     """
     observer, streams = scenario.privacy.listener, Streams(scenario.run.seed)
-    multiplier = scenario.accountant.multiplier
-    # A check only: views exist for nodes alone.
-    if not isinstance(observer, NodeObserver) or multiplier is None:
-        raise TypeError("views are those of nodes that average Gaussian vectors")
+    if not isinstance(observer, NodeObserver):
+        raise TypeError("views are those of nodes")
     trace = simulate(scenario.network, streams.within("audit", "views", "network"))
     # Rows are owners from 0. Columns are nodes: owners from 0, the learner last, as column N.
-    squared = np.nan_to_num(observer.squared(multiplier, trace))
+    squared = np.nan_to_num(observer.squared(multipliers(scenario.accountant), trace))
     pairs = streams.generator("audit", "views", "pairs").permutation(np.argwhere(squared > 0))
     views = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
     if len(views) == 0:

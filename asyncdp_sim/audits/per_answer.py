@@ -127,51 +127,6 @@ def _refused(column: object, given: str, hint: str) -> SpecError:
     return SpecError([Fault(str(column), given, hint)])
 
 
-def sampled_scores(
-    noise: AnswerNoise, owner: int, shift: Array, probability: float, runs: int, scope: Scope
-) -> Pair:
-    """Return scores of answers with a record that moves them by half a shift, one way or the other.
-
-    Parameters
-    ----------
-    noise : AnswerNoise
-    owner : int
-        From 0.
-    shift : array (p,)
-        What lies between the two ways: 2Ξ/(q n_i) long.
-    probability : float
-        q in (0, 1).
-    runs : int
-        Answers on each side.
-    scope : Scope
-        Their random streams.
-    """
-    scores, owners = [], np.full(runs, owner)
-    for side, moved in (("first", -shift / 2), ("second", shift / 2)):
-        generator = scope.generator(side)
-        inside = generator.random((runs, 1)) < probability
-        rows = noise.rows(generator, runs, len(shift))
-        scores.append(
-            _sampled_ratio(
-                noise, owners, noise.add_noise(owners, inside * moved, rows), shift, probability
-            )
-        )
-    return scores[0], scores[1]
-
-
-def _sampled_ratio(
-    noise: AnswerNoise, owners: Ints, answers: Array, shift: Array, q: float
-) -> Array:
-    """Return ln p(answer | second record) − ln p(answer | first), shape (r,)."""
-
-    def law(moved: Array) -> Array:
-        with_it = noise.log_likelihood(owners, np.broadcast_to(moved, answers.shape), answers)
-        without = noise.log_likelihood(owners, np.zeros(answers.shape), answers)
-        return np.asarray(np.logaddexp(log(q) + with_it, log1p(-q) + without))
-
-    return law(shift / 2) - law(-shift / 2)
-
-
 _EXACT = 1e-9
 """The standard deviation of noise that is none."""
 _CHUNK = 2**16
@@ -189,7 +144,7 @@ def audit_answer(
     made-up record moves the owner's answer. Each is hidden ``runs`` times by the scenario's own
     mechanism, and each answer is scored by its exact log-likelihood ratio. n_i is counted in the
     owner's records. Over Poisson samples the record is in an answer or is not, and every other
-    gradient is 0: see :func:`sampled_scores`.
+    gradient is 0: see :func:`_scores`.
 
     Parameters
     ----------
@@ -223,22 +178,20 @@ def audit_answer(
     if probability is None:
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
         if made is not None:
-            pairs[f"likelihood, {scenario.privacy.a_unit}"] = made.farthest
+            unit = "an owner" if scenario.privacy.per_owner else "a record"
+            pairs[f"likelihood, {unit}"] = made.farthest
         if reply.bound is not None:
             votes = 1 / divisor, float(noise.scale[place])
             pairs = {
                 name: _with_votes(reply.bound, pair, *votes, clip=name not in shifts)
                 for name, pair in pairs.items()
             }
-        scores = {
-            name: _scores(noise, place, *pair, runs, scope.within(name))
-            for name, pair in pairs.items()
-        }
-    else:
-        scores = {
-            name: sampled_scores(noise, place, shift, probability, runs, scope.within(name))
-            for name, shift in shifts.items()
-        }
+    else:  # the record moves an answer by half a shift, one way or the other
+        pairs = {name: (-shift / 2, shift / 2) for name, shift in shifts.items()}
+    scores = {
+        name: _scores(noise, place, *pair, runs, scope.within(name), probability)
+        for name, pair in pairs.items()
+    }
     finding, most = attack(scores, claim_of_one, doubt), most_shown(claim_of_one, runs, doubt)
     called = scenario.owners.participants[owner]
     attacked = "one answer in a sum" if listener.sees_sums else "one answer"
@@ -274,21 +227,32 @@ def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
 
 
 def _scores(
-    noise: AnswerNoise, place: int, first: Array, second: Array, runs: int, scope: Scope
+    noise: AnswerNoise,
+    place: int,
+    first: Array,
+    second: Array,
+    runs: int,
+    scope: Scope,
+    probability: float | None = None,
 ) -> Pair:
-    """Return log-likelihood ratios of answers that hide the first, and the second gradient."""
+    """Return log-likelihood ratios of answers that hide the first, and the second gradient.
+
+    With a ``probability`` q an answer hides the gradient if the record is in its sample, else 0.
+    """
     chunk = max(1, _CHUNK // len(first))
     scores = []
     for side, truth in (("first", first), ("second", second)):
         generator = scope.generator(side)
+        inside = np.ones((runs, 1), dtype=np.bool_)
+        if probability is not None:
+            inside = generator.random((runs, 1)) < probability
         parts = []
         for begin in range(0, runs, chunk):
-            places = np.full(min(chunk, runs - begin), place)
-            hidden = np.tile(truth, (len(places), 1))
-            answers = noise.add_noise(
-                places, hidden, noise.rows(generator, len(places), len(truth))
-            )
-            parts.append(ratio(noise, places, answers, first[None], second[None]))
+            hidden = inside[begin : begin + chunk] * truth
+            places = np.full(len(hidden), place)
+            rows = noise.rows(generator, len(places), len(truth))
+            answers = noise.add_noise(places, hidden, rows)
+            parts.append(ratio(noise, places, answers, first[None], second[None], probability))
         scores.append(np.concatenate(parts))
     return scores[0], scores[1]
 
@@ -299,15 +263,23 @@ def ratio(
     answers: Array,
     first: Array,
     second: Array,
+    probability: float | None = None,
 ) -> Array:
     """Return ln p(answer | second gradient) − ln p(answer | first), shape (r,).
 
-    0 where neither can have given the answer.
+    0 where neither can have given the answer. With a ``probability`` q either is in the answer with
+    q, and else 0 is.
     """
+
+    def law(gradient: Array) -> Array:
+        likely = noise.log_likelihood(owners, gradient, answers)
+        if probability is None:
+            return likely
+        without = noise.log_likelihood(owners, np.zeros_like(gradient), answers)
+        return np.logaddexp(log(probability) + likely, log1p(-probability) + without)
+
     with np.errstate(invalid="ignore"):
-        difference = noise.log_likelihood(owners, second, answers) - noise.log_likelihood(
-            owners, first, answers
-        )
+        difference = law(second) - law(first)
     return np.where(np.isnan(difference), 0.0, difference)
 
 

@@ -183,7 +183,9 @@ def _tilt(answers: Answers, delta: float) -> float:
         return float(order * mean - growth + log(order + 1) + log(delta))
 
     most = log(_STEEP / max(float(losses.max()) for (losses, _), _ in answers))
-    low = high = log(sqrt(-2 * log(delta) / float(_tilted(answers, 0.0)[1][2])))
+    variance = float(_tilted(answers, 0.0)[1][2])
+    guess = log(sqrt(-2 * log(delta) / variance)) if variance > 0 else most
+    low = high = min(guess, most)
     while gain(low) > 0:
         low -= 1
     while gain(high) < 0 and high < most:

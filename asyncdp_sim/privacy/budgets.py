@@ -1,15 +1,15 @@
 """Budgets: the number of answers that share an owner's ε, and the share of each."""
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import ceil, fsum
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
@@ -26,7 +26,7 @@ from asyncdp_sim.core.specification import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.core.validation import faults_of, show
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import agreed
 
 RARE = 1e-3
@@ -50,9 +50,11 @@ def enough(share: float, members: int, updates: int) -> int:
     """
     from scipy.special import bdtrc  # a slow import
 
-    answers = np.arange(max(1, ceil((updates - 1) * share)), updates)
-    early = members * bdtrc(answers - 1, updates - 1, share)
-    return int(answers[np.argmax(early <= RARE)]) if np.any(early <= RARE) else updates
+    def rarely_stops(answers: int) -> bool:
+        return bool(members * bdtrc(answers - 1, updates - 1, share) <= RARE)
+
+    least = max(1, ceil((updates - 1) * share))
+    return bisect_left(range(updates), True, least, key=rarely_stops)
 
 
 def pure_answers(per_answer: float, epsilon: float) -> int:
@@ -260,13 +262,12 @@ class UntilSpent(BudgetKind):
     answers: PerOwner[Count] | None = None
     per_answer: PerOwner[Positive] | None = None
 
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if (self.answers is None) == (self.per_answer is None):
             value = "nothing" if self.answers is None else "both"
             hint = "allowed is answers, or per_answer (ε of one answer), one of the two"
-            raise faults_of([Fault("answers", value, hint)])
-        return self
+            yield Fault("answers", value, hint)
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
@@ -328,24 +329,20 @@ class Scheduled(BudgetKind):
     power: PerOwner[Finite] | None = None
     shares: Several[Positive] | None = None
 
-    @model_validator(mode="after")
-    def _by_rule_or_list(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         rules = {"growth": self.growth, "power": self.power, "shares": self.shares}
         names = [name for name, value in rules.items() if value is not None]
-        faults = []
         if len(names) == 0 or (self.shares is not None and len(names) > 1):
             given_names = " and ".join(names) or "nothing"
             hint = "allowed is growth, power or both, or shares alone"
-            faults.append(Fault("growth", given_names, hint))
+            yield Fault("growth", given_names, hint)
         elif self.shares is None and self.answers is None:
             needed = f"this field is required with {' and '.join(names)}"
-            faults.append(Fault("answers", "nothing", needed))
+            yield Fault("answers", "nothing", needed)
         elif self.shares is not None and self.answers is not None:
             hint = f"allowed is nothing with shares, which are {len(self.shares)}"
-            faults.append(Fault("answers", show(self.answers), hint))
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("answers", show(self.answers), hint)
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
@@ -443,12 +440,11 @@ class Participation(Spec):
     most: Count | None = None
     apart: Count | None = None
 
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.most is None and self.apart is None:
             hint = "allowed is most (answers of an owner), apart (updates between two), or both"
-            raise faults_of([Fault("most", "nothing", hint)])
-        return self
+            yield Fault("most", "nothing", hint)
 
     def describe(self) -> str:
         """Return the rule in words."""

@@ -1,7 +1,9 @@
 """The guarantee: whether a run is private as its scenario claims, and every reason if it is not."""
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from math import inf, sqrt
 
 import numpy as np
@@ -22,6 +24,8 @@ UNTIMED = "timing not accounted: "
 """Prefix of the reason if senders and times reveal something about records."""
 CHOSEN = "settings chosen from private records, not accounted"
 """Reason why no ε holds if settings were chosen from private records."""
+_REASONS = tomllib.loads(files(__package__).joinpath("reasons.toml").read_text("utf-8"))
+"""Sentences by name, with the names of their numbers."""
 
 
 def reason(sentence: str, **values: NumberOrRange | Listed | str) -> Noted:
@@ -31,11 +35,7 @@ def reason(sentence: str, **values: NumberOrRange | Listed | str) -> Noted:
 
 def not_vouched_for(outside: Sequence[str]) -> Noted:
     """Return the note that a claim depends on these parts of custom code."""
-    sentence = (
-        "the claim rests on code from outside: no proof covers {parts}, and an audit can show only "
-        "how large ε is at least"
-    )
-    return reason(sentence, parts=", ".join(outside))
+    return reason(_REASONS["outside"], parts=", ".join(outside))
 
 
 OwnerNumbers = npt.NDArray[np.integer]
@@ -185,10 +185,8 @@ def guarantee(
         *([] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]),
     ]
     if not privacy.hides:
-        exact = "answers are exact: no noise is added"
-        if obfuscated:
-            exact = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        return Guarantee(False, inf, None, None, (reason(exact), *unprotected))
+        exact = reason(_REASONS["obfuscated" if obfuscated else "exact"])
+        return Guarantee(False, inf, None, None, (exact, *unprotected))
     if privacy.on_trust and gradients is None:
         raise ValueError("a declared bound needs the gradients of the queries that were answered")
 
@@ -284,18 +282,18 @@ def _limited(
 ) -> Iterator[Noted]:
     """Yield the reasons why a claim does not hold, though some larger ε may."""
     if privacy.noise == "scalar-as-published":
-        yield reason(_ONE_DRAW)
+        yield reason(_REASONS["one_draw"])
     if _in_another_norm(privacy):
-        yield reason(_OTHER_NORM, factor=factor)
+        yield reason(_REASONS["other_norm"], factor=factor)
     if gradients is not None and _exceeded(gradients, xi):
         worst, largest = int(np.argmax(gradients.largest)), float(gradients.largest.max())
         norm, owner = privacy.norm.upper(), int(numbers[worst])
-        yield reason(_EXCEEDED, bound=xi, norm=norm, largest=largest, owner=owner)
+        yield reason(_REASONS["exceeded"], bound=xi, norm=norm, largest=largest, owner=owner)
     without, n_owners = numbers[np.isinf(accountant.epsilon)], len(accountant.epsilon)
     if len(without) > 0:
         published = len(without) == 1 < n_owners
         plays = ", as published, where it plays the learner itself" if published else ""
-        yield reason(f"{_INFINITE}{plays}", owners=Listed.from_numbers(without.tolist()))
+        yield reason(_REASONS["infinite"] + plays, owners=Listed.from_numbers(without.tolist()))
 
 
 def _unlimited(
@@ -315,9 +313,9 @@ def _unlimited(
     exact = numbers[np.isfinite(accountant.epsilon) & noiseless]
     if len(exact) > 0:
         owners = Listed.from_numbers(exact.tolist())
-        yield reason(_NOISELESS, mechanism=privacy.mechanism.kind, owners=owners)
+        yield reason(_REASONS["noiseless"], mechanism=privacy.mechanism.kind, owners=owners)
     if diverged > 0:
-        yield reason(_DIVERGED, replicates=diverged)
+        yield reason(_REASONS["diverged"], replicates=diverged)
     if unsound is not None:
         yield reason("{why}", why=unsound)
 
@@ -347,8 +345,10 @@ def _resting(gradients: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return the conditions of a claim that is not broken, and unchecked queries."""
     if gradients.unseen > 0:
         answered = gradients.seen + gradients.unseen
-        return [reason(_UNCHECKED, queries=gradients.unseen, answered=answered, bound=xi)]
-    return [] if broken else [reason(_ON_TRUST, bound=xi, queries=gradients.seen)]
+        return [
+            reason(_REASONS["unchecked"], queries=gradients.unseen, answered=answered, bound=xi)
+        ]
+    return [] if broken else [reason(_REASONS["on_trust"], bound=xi, queries=gradients.seen)]
 
 
 def _public(rows_of_owner: tuple[int, ...], numbers: OwnerNumbers) -> Sequence[Noted]:
@@ -356,33 +356,5 @@ def _public(rows_of_owner: tuple[int, ...], numbers: OwnerNumbers) -> Sequence[N
     shared = numbers[np.asarray(rows_of_owner) > 0]
     if len(shared) == 0:
         return []
-    sentence = "public overlap: {rows} public rows are records of {owners}, ε = ∞ there"
-    return [reason(sentence, rows=sum(rows_of_owner), owners=Listed.from_numbers(shared.tolist()))]
-
-
-_INFINITE = "ε = ∞ for {owners}: {owners:their} answers are exact"
-_NOISELESS = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-_EXCEEDED = (
-    "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
-    "{largest:.4g} at owner {owner}"
-)
-_UNCHECKED = (
-    "{queries} of {answered} answered queries were not checked: the declared bound "
-    "{bound:g} may be exceeded there"
-)
-_ON_TRUST = (
-    "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
-    "{queries} answered queries, at the start, at θ* or at the final models; other records may"
-)
-_DIVERGED = (
-    "the model diverged in {replicates} replicates: no bound holds for gradients at an "
-    "infinite model, and which answers are finite reveals records"
-)
-_ONE_DRAW = (
-    "one draw of noise on all coordinates: not private for any ε, since differences between "
-    "coordinates leak exactly"
-)
-_OTHER_NORM = (
-    "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to √p = {factor:.3g} "
-    "times the claimed ε"
-)
+    owners = Listed.from_numbers(shared.tolist())
+    return [reason(_REASONS["public"], rows=sum(rows_of_owner), owners=owners)]

@@ -22,20 +22,19 @@ Fichtenberger, Henzinger and Upadhyay (2023), "Constant matters", for the coeffi
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import floor, fsum, log2, sqrt
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Several, Spec, Variant, trait
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import (
@@ -506,7 +505,7 @@ class GaussianNoise(AnswerNoise):
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        return generator.standard_normal(size=(count, size))
+        return generator.standard_normal(size=(count, self.width(size)))
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -644,10 +643,6 @@ class SummedShares(GaussianNoise):
         return self.shares * size
 
     @override
-    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        return generator.standard_normal(size=(count, self.shares * size))
-
-    @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         single, size = self.each, gradients.shape[1]
         answers = single.add_noise(owners, gradients, rows[:, :size])
@@ -704,16 +699,15 @@ class Correlation(Spec):
     bands: Annotated[int, Field(ge=2, le=10_000)] | None = None
     coefficients: Several[Annotated[float, Field(gt=0, lt=1)]] | None = None
 
-    @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        listed = self.coefficients or ()
         if (self.bands is None) == (self.coefficients is None):
             value = "nothing" if self.bands is None else f"{self.bands} beside coefficients"
-            raise faults_of([Fault("bands", value, "allowed is either bands or coefficients")])
-        listed = self.coefficients or ()
-        if any(later > former for former, later in pairwise(listed)):
+            yield Fault("bands", value, "allowed is either bands or coefficients")
+        elif any(later > former for former, later in pairwise(listed)):
             hint = "allowed are c_1 ≥ c_2 ≥ …, with which noise stays bounded"
-            raise faults_of([Fault("coefficients", str(list(listed)), hint)])
-        return self
+            yield Fault("coefficients", str(list(listed)), hint)
 
     @property
     def column(self) -> tuple[float, ...]:

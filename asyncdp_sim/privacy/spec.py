@@ -1,6 +1,6 @@
 """The privacy section of a scenario: budgets, noise, bounds, and what does not fit together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast
 
@@ -22,8 +22,14 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.composition import Accounting, AccountingKind, ByLosses, PairOf
-from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, SampledPure, bare
+from asyncdp_sim.privacy.accountants.composition import (
+    COMPOSABLE,
+    Accounting,
+    AccountingKind,
+    ByLosses,
+    PairOf,
+)
+from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import (
     MOST_ANSWERS,
@@ -78,11 +84,6 @@ class Privacy(Spec):
     def noun(self) -> str:
         """The unit of privacy, by which neighbouring datasets differ: record or owner."""
         return self.unit or "record"
-
-    @property
-    def a_unit(self) -> str:
-        """The unit of privacy with its article."""
-        return "an owner" if self.per_owner else "a record"
 
     @property
     def change(self) -> str:
@@ -299,9 +300,6 @@ class Privacy(Spec):
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
             return ByLosses(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
-        if self._pure_samples is not None:
-            spent = own.spent(own.answers)
-            own = SampledPure(own.answers, own.epsilon, spent, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Converted(own, allotment=allotment)
@@ -547,16 +545,24 @@ def _unaffordable(privacy: Privacy, n_owners: int) -> Iterator[Fault]:
 
 def _beyond(privacy: Privacy, n_owners: int) -> Iterator[Fault]:
     """Yield faults if noise for an ε cannot be computed to full precision."""
-    epsilons_by_key = {
-        "privacy.epsilon": privacy.asked(n_owners).tolist(),
-        "privacy.budget.per_answer": privacy.prices(n_owners),
-    }
     least, largest = privacy.mechanism.calibrated
-    hint = f"allowed is {least:g} to {largest:g} with mechanism {privacy.mechanism.kind}"
-    for key, epsilons in epsilons_by_key.items():
-        for epsilon in sorted({e for e in epsilons if np.isfinite(e)}):
-            if not least <= epsilon <= largest:
-                yield Fault(key, f"{epsilon:g}", hint)
+    hint = f"with mechanism {privacy.mechanism.kind}"
+    if privacy.accountant is not None:
+        least, largest = max(least, COMPOSABLE[0]), min(largest, COMPOSABLE[1])
+        hint += f" and accountant {privacy.accountant.kind}"
+    hint = f"allowed is {least:g} to {largest:g} {hint}"
+
+    def beyond(epsilons: Iterable[float]) -> list[float]:
+        return sorted({e for e in epsilons if e < least or largest < e < np.inf})
+
+    asked = beyond(privacy.asked(n_owners).tolist())
+    yield from (Fault("privacy.epsilon", f"{epsilon:g}", hint) for epsilon in asked)
+    for price in beyond(privacy.prices(n_owners)):
+        yield Fault("privacy.budget.per_answer", f"{price:g}", hint)
+    if len(asked) == 0 and privacy.overlap > 1:  # where δ alone nearly suffices, a part may be 0
+        for part in beyond(privacy.epsilons(n_owners).tolist()):
+            value = f"{privacy.overlap}, which leaves an owner ε = {part:g}"
+            yield Fault("privacy.overlap", value, hint)
 
 
 def _half_private(privacy: Privacy, n_owners: int) -> Iterator[Fault]:

@@ -23,7 +23,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy.accountants.own import spent
+from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -75,7 +75,7 @@ def no_owner_exceeds_its_budget(network: Network, trace: Trace) -> None:
     used = np.bincount(trace.updates["owner"], minlength=network.n_owners + 1)[1:]
     assert np.all(used <= trace.released)
     epsilon = np.linspace(0.1, 3.0, network.n_owners)
-    charged = spent(epsilon, allowed, trace.released)
+    charged = Pure(allowed, epsilon, epsilon).spent(trace.released)
     assert np.all(charged <= epsilon)
     assert np.array_equal(charged == epsilon, trace.released == allowed)
     assert counted(trace, K.budget_exhausted) == (trace.released == allowed).astype(int).tolist()

@@ -7,7 +7,7 @@ floats: its δ is 10⁻¹⁰ or more. The binomial law has forty.
 """
 
 from functools import lru_cache
-from math import ceil, exp, inf, sqrt
+from math import ceil, exp, expm1, inf, log, log1p, sqrt
 
 import mpmath
 import numpy as np
@@ -108,3 +108,23 @@ def _summed(charge: float, answers: int) -> tuple[Array, Array]:
     window = np.roll(power, -((first + cells * answers) % n))
     losses: Array = width * (first + np.arange(n, dtype=np.float64))
     return losses, np.asarray(np.maximum(window, 0.0), dtype=np.float64)
+
+
+def amplified(epsilon: float, probability: float) -> float:
+    """Return ε of a sampled answer, given its ε if the record is in the sample.
+
+    ln ((1 − q + q a)/(1 − q + q/a)), a = e^(ε/2), at most ln (1 + q(e^ε − 1)).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0 at the full sensitivity; at half the sensitivity it is ε/2.
+    probability : float
+        q in (0, 1).
+    """
+    if epsilon == inf:
+        return inf
+    half = epsilon / 2
+    if half > 600:
+        return half + log(probability) - log1p(probability * expm1(-half))
+    return log1p(probability * expm1(half)) - log1p(probability * expm1(-half))

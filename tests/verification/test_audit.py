@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asyncdp_sim.audits as audit_package
-from asyncdp_sim.audits import audit, whole_run
+from asyncdp_sim.audits import audit, first_audit, whole_run
 from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
@@ -223,6 +223,20 @@ def test_all_bounds_together_have_the_confidence(monkeypatch):
 def test_shared_records_are_not_said_to_be_attacked():
     found = audited(scenario(**SOUND["shared records"]), runs=20)
     assert any("a record that 2 owners share is not attacked" in line for line in found.lines())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "delta", "answers"),
+    [("laplace", 1e-4, 0.3, 3), ("laplace", 1e-3, 1e-2, 3), ("gaussian", 0.1, 1e-3, 1000)],
+)
+def test_answers_that_cost_nothing_at_delta_are_not_refuted(mechanism, epsilon, delta, answers):
+    """Nor a charge whose rounding is much of so small an ε."""
+    budget = {"kind": "per-owner-cap", "answers": answers}
+    privacy = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "budget": budget}
+    given = scenario(privacy={**privacy, "accountant": "pld"}, run={"updates": answers})
+    found = first_audit(given, answers=2000, confidence=CONFIDENCE)
+    assert found.checks[0].claim.epsilon == 0
+    assert "not refuted" in found.lines()[0]
 
 
 def test_a_gaussian_claim_about_events_that_are_not_gaussian_is_taken_as_it_stands():

@@ -23,7 +23,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets, ledger, mechanisms
 from asyncdp_sim.privacy import spec as privacy_spec
-from asyncdp_sim.privacy.accountants.own import Converted, Pure, amplified, bare
+from asyncdp_sim.privacy.accountants.own import Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -32,6 +32,7 @@ from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.verification.optimism import forgotten, rounded_down
+from tests.verification.pure_law import amplified
 
 pytestmark = [
     pytest.mark.long,

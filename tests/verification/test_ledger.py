@@ -9,7 +9,7 @@ import pytest
 
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.privacy.accountants.own import spent
+from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.trace import EventKind
 from tests import scenes
@@ -40,7 +40,7 @@ def check(traces, allowed, charged=released):
     for trace in traces:
         sent = trace.events["owner"][trace.events["kind"] == EventKind.answer_released]
         count = [int(np.count_nonzero(sent == number + 1)) for number in range(len(EPSILON))]
-        ledger = spent(EPSILON, np.array(allowed), charged(trace))
+        ledger = Pure(np.array(allowed), EPSILON, EPSILON).spent(charged(trace))
         for i, epsilon in enumerate(EPSILON.tolist()):
             exact = Fraction(count[i], allowed[i]) * Fraction(epsilon)
             assert exact <= Fraction(epsilon), f"owner {i + 1} released {count[i]} answers"
@@ -70,14 +70,16 @@ def test_charges_are_exact_in_runs_cut_short():
 def test_a_budget_is_spent_to_the_last_answer():
     for trace in capped(5, 1, 7):
         assert trace.released.tolist() == [5, 1, 7]
-        assert spent(EPSILON, np.array([5, 1, 7]), trace.released).tolist() == EPSILON.tolist()
+        spent = Pure(np.array([5, 1, 7]), EPSILON, EPSILON).spent(trace.released)
+        assert spent.tolist() == EPSILON.tolist()
 
 
 @pytest.mark.parametrize("allowed", [1, 3, 7, 10, 49, 1000])
 def test_every_count_is_charged_to_the_last_bit(allowed):
     for epsilon in (0.1, 1.0, 2.5, 1 / 3, 1e-9, 7e5):
         count = np.arange(allowed + 1)
-        ledger = spent(np.full(allowed + 1, epsilon), np.full(allowed + 1, allowed), count)
+        budget = np.full(allowed + 1, epsilon)
+        ledger = Pure(np.full(allowed + 1, allowed), budget, budget).spent(count)
         exact = [Fraction(int(c), allowed) * Fraction(epsilon) for c in count]
         assert all(
             abs(Fraction(float(one)) - true) <= true * Fraction(1, 2**52)

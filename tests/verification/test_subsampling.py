@@ -20,13 +20,14 @@ from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
-from asyncdp_sim.privacy.accountants.own import amplified, bare
+from asyncdp_sim.privacy.accountants.own import bare
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, mu_of, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from tests.tables import table
 
 from .networks import is_its_replay_within_a_budget_of_one
+from .pure_law import amplified
 
 pytestmark = [
     pytest.mark.long,

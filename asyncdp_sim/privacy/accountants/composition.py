@@ -490,8 +490,9 @@ def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, mos
 
     if surely == 0 and cost(1) > epsilon:
         return 0
-    least = max(1, surely)
-    count = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
+    count = least = max(1, surely)
+    if cost(least) < epsilon:  # else rounding exceeds what ε adds up to, and no more fit
+        count = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
     while count > least and cost(count) > epsilon:
         count -= 1
     while count < most and cost(count + 1) <= epsilon:
@@ -575,7 +576,7 @@ class ByLosses(Accountant):
 
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
-        louder = self.charges * self.own.times(factor)
+        louder = self.charges * factor
         epsilons = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
         return float(np.sort(list(epsilons))[-owners:].sum())
 
@@ -711,6 +712,8 @@ def _curve(accountant: ByLosses, owner: int, count: int) -> list[tuple[float, fl
 
 LEAST = 1e-300
 """Smallest allowed δ of one owner, well above the smallest float."""
+COMPOSABLE = (1e-20, 1e20)
+"""Range of finite ε that losses are composed for."""
 
 
 class AccountingKind(Variant):

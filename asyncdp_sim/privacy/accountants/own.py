@@ -17,13 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import asinh, expm1, inf, log, log1p, sinh, sqrt
+from math import asinh, inf, log, sinh, sqrt
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.privacy.accountants.pairs import Attacker, of_gaussian, of_pure
@@ -109,17 +108,17 @@ class Pure(Accountant):
     delta = 0.0
     multiplier = None
 
-    def times(self, factor: Array | float) -> Array | float:
-        """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
-        return factor
-
     def spent(self, released: Ints) -> Array:
-        """Return (releases/K_i) times the total: exactly the total after the last answer."""
-        return spent(self.total, self.answers, released)
+        """Return (releases/K_i) times the total: exactly the total after the last answer.
+
+        The first release spends an infinite ε.
+        """
+        with np.errstate(invalid="ignore"):
+            return np.where(released == 0, 0.0, self.total * (released / self.answers))
 
     def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest spent ε, each scaled by ``factor``."""
-        return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())
+        return float(np.sort(self.spent(released) * factor)[-owners:].sum())
 
     def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits from the ε of ``released`` pure answers."""
@@ -178,24 +177,6 @@ def each_once(numbers: Array, cost: Callable[[float], float]) -> Array:
     """Return the cost of every number, computed once for equal ones, in the shape of them all."""
     values, places = np.unique(numbers, return_inverse=True)
     return np.array([cost(value) for value in values.tolist()])[places].reshape(numbers.shape)
-
-
-def spent(total: Array, answers: Ints, released: Ints) -> Array:
-    """Return ε spent: (releases/K_i) times the total, exactly the total after the last answer.
-
-    Basic composition of pure ε-DP answers (Async, Theorem 1), each charged total/K_i.
-
-    Parameters
-    ----------
-    total : array (N,)
-        ε of K_i answers; an infinite ε is spent by the first release.
-    answers : array of int (N,)
-        K_i.
-    released : array of int (..., N)
-        Distinct noisy answers whose first transmission began; at most K_i.
-    """
-    with np.errstate(invalid="ignore"):
-        return np.where(released == 0, 0.0, total * (released / answers))
 
 
 @lru_cache(maxsize=65536)
@@ -279,30 +260,11 @@ def _excess(delta: float) -> Callable[[float, float], float]:
     return excess
 
 
-def amplified(epsilon: float, probability: float) -> float:
-    """Return ε of a sampled answer, given its ε if the record is in the sample.
-
-    ln ((1 − q + q a)/(1 − q + q/a)), a = e^(ε/2), at most ln (1 + q(e^ε − 1)).
-
-    Parameters
-    ----------
-    epsilon : float
-        ε ≥ 0 at the full sensitivity; at half the sensitivity it is ε/2.
-    probability : float
-        q in (0, 1).
-    """
-    if epsilon == inf:
-        return inf
-    half = epsilon / 2
-    if half > _STEEP:
-        return half + log(probability) - log1p(probability * expm1(-half))
-    return log1p(probability * expm1(half)) - log1p(probability * expm1(-half))
-
-
 def bare(epsilon: float, probability: float) -> float:
-    """Return the ε of noise on a sampled sum for an answer of ``epsilon``: inverse of amplified.
+    """Return the ε of noise on a sampled sum of which an answer costs ``epsilon``.
 
-    ε + 2 asinh(((1 − q)/q) sinh(ε/2)).
+    ε + 2 asinh(((1 − q)/q) sinh(ε/2)): an answer whose noise is for ε' if the record is in the
+    sample costs ln ((1 − q + q a)/(1 − q + q/a)), a = e^(ε'/2), at most ln (1 + q(e^ε' − 1)).
 
     Parameters
     ----------
@@ -317,31 +279,6 @@ def bare(epsilon: float, probability: float) -> float:
     if half > _STEEP:
         return (2 * epsilon + 2 * log(odds)) * _DOWN
     return (epsilon + 2 * asinh(odds * sinh(half))) * _DOWN
-
-
-@dataclass(frozen=True, eq=False)
-class SampledPure(Pure):
-    """Pure answers over samples: their amplified ε adds up.
-
-    Attributes
-    ----------
-    probability : float
-        q in (0, 1).
-    """
-
-    probability: float
-
-    @override
-    def times(self, factor: Array | float) -> Array:
-        """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
-        charges = self.total / self.answers
-        factors = np.broadcast_to(factor, charges.shape).tolist()
-        louder = [
-            amplified(bare(charge, self.probability) * by, self.probability)
-            for charge, by in zip(charges.tolist(), factors, strict=True)
-        ]
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(charges), 1.0, np.array(louder) / charges)
 
 
 @dataclass(frozen=True, eq=False)

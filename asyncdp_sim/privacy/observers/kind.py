@@ -67,6 +67,13 @@ def gaussian_epsilons(squared: Array, delta: float) -> Array:
     return each_once(squared, epsilon)
 
 
+def multipliers(accountant: Accountant) -> Array:
+    """Return z_i of Gaussian answers, (N,), of which alone is known what such observers learn."""
+    if accountant.multiplier is None:
+        raise ValueError("what models and nodes reveal is known of Gaussian answers alone")
+    return accountant.multiplier
+
+
 class Requirement(NamedTuple):
     """A requirement on a scenario, without which an observer's ε is not known."""
 
@@ -252,7 +259,7 @@ class AggregateObserver(ObserverKind):
     kind: Literal["aggregate"] = "aggregate"
     dropouts: Tally = 0
     colluders: Tally = 0
-    key_bytes: Size = 64  # fmt: skip
+    key_bytes: Size = 64
     share_bytes: Size = 80
     absent_at: Literal["answer", "opening", "every-step"] = "answer"
 

@@ -34,6 +34,7 @@ from asyncdp_sim.privacy.observers.kind import (
     ObserverKind,
     Requirement,
     gaussian_epsilons,
+    multipliers,
     plainly,
 )
 from asyncdp_sim.trace import Trace
@@ -149,7 +150,7 @@ class Descent:
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return an upper bound on what the last model reveals, at most what all models do."""
         rounds_of_each = [
-            in_rounds(trace, self.weights, _multiplier(accountant)) for trace in traces
+            in_rounds(trace, self.weights, multipliers(accountant)) for trace in traces
         ]
         squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in rounds_of_each]
         return _learned_by_composition(accountant, traces, np.stack(squared))
@@ -267,7 +268,7 @@ class ModelObserver(ObserverKind):
         One record of owner u moves the sum of round k by 2Ξ/n. In that unit the noise has variance
         Σ z_j² over the owners in it: μ_u² = Σ_k 1/Σ_j z_j² over the rounds of u.
         """
-        noise = _multiplier(accountant)
+        noise = multipliers(accountant)
         rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
         return _learned_by_composition(
             accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each])
@@ -286,10 +287,6 @@ class TrustedLearner(ModelObserver):
     sees_models = False
     hides_owners = True
     learner_adds_noise = True
-
-    @override
-    def for_owners(self) -> ObserverKind:
-        return self
 
     @override
     def describe(self) -> str:
@@ -366,12 +363,6 @@ def _always_full(scenario: Any, asked: int) -> bool:
     if answers >= -(-updates // apart):  # budgets outlast the run
         return bool(rested >= asked)
     return bool(rested - asked * (updates - 1) // answers >= asked)
-
-
-def _multiplier(accountant: Accountant) -> Array:
-    if accountant.multiplier is None:
-        raise ValueError("what models reveal is known of Gaussian answers alone")
-    return accountant.multiplier
 
 
 def _all(rounds: Rounds) -> Array:

@@ -37,6 +37,7 @@ from asyncdp_sim.privacy.observers.kind import (
     ObserverKind,
     Requirement,
     gaussian_epsilons,
+    multipliers,
     plainly,
 )
 from asyncdp_sim.privacy.observers.knowledge import (
@@ -308,10 +309,7 @@ class NodeObserver(ObserverKind):
         μ of owner u against a view is √h_u/z_u (:mod:`asyncdp_sim.privacy.observers.node`), ε at
         δ that of one Gaussian answer with multiplier 1/μ, and ρ = μ²/2.
         """
-        multiplier = accountant.multiplier
-        if multiplier is None:
-            raise ValueError("what a node learns is known of Gaussian answers alone")
-        worst, median = [], []
+        multiplier, worst, median = multipliers(accountant), [], []
         for trace in traces:
             squared = self.squared(multiplier, trace)
             worst.append(np.nanmax(squared, axis=1))

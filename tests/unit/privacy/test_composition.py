@@ -310,6 +310,23 @@ def test_a_budget_that_is_less_than_one_answer_costs_holds_none(kind):
 
 
 @COMPOSED
+@pytest.mark.parametrize("kind", [LaplacePair, GenericPair])
+def test_answers_whose_epsilon_adds_up_to_the_budget_fit_at_any_delta(kind):
+    """Though at so small a δ rounding makes them cost a little more."""
+    assert of(kind(1.0), 1, 1e-300).uncapped(1e-300) > 1
+    assert answers_of(kind, 1.0, 1.0, 1e-300, 10**9) == 1
+    assert answers_of(kind, 0.1, 0.3, 1e-300, 10**9) == 3
+
+
+@COMPOSED
+@pytest.mark.parametrize("epsilon", ["1e-100", "1e300"])
+def test_an_epsilon_for_which_losses_are_no_floats_is_refused(epsilon):
+    load(SCENE, (f"privacy.epsilon={epsilon}",))
+    with pytest.raises(SpecError, match=r"privacy\.epsilon: given .* 1e-20 to 1e\+20 .* pld"):
+        load(SCENE, ("privacy.accountant=pld", "privacy.delta=1e-6", f"privacy.epsilon={epsilon}"))
+
+
+@COMPOSED
 def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more():
     costs = tuple((0.001 * (1 + np.arange(3000) % 1000)).tolist())
     grouped = unlike(LaplacePair, 1.0, costs)
@@ -406,6 +423,15 @@ def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve():
         least = recomposed.epsilon_of(Sampled(1 - 2.0**-53), (mu,), delta, answers)
         assert delta_of(least, mu * answers**0.5) >= delta * (1 - 1e-9)
         assert delta_of(least * (1 + 1e-3), mu * answers**0.5) < delta
+
+
+@pytest.mark.parametrize(("kind", "law"), PURE, ids=["laplace", "any"])
+@pytest.mark.parametrize(("epsilon", "answers"), [(300.0, 3), (1000.0, 3), (2000.0, 50)])
+def test_an_audit_composes_answers_that_hide_nothing(kind, law, epsilon, answers):
+    charge = charge_of(kind, epsilon, 1e-6, answers)
+    assert recomposed.charge_of(law, epsilon, 1e-6, times=answers) == pytest.approx(
+        charge, rel=1e-4
+    )
 
 
 @one_in(2, ("kind", "law"), PURE, ids=["laplace", "any"])

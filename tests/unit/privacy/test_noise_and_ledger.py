@@ -11,7 +11,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Privacy
-from asyncdp_sim.privacy.accountants.own import gaussian_multiplier, spent
+from asyncdp_sim.privacy.accountants.own import Pure, gaussian_multiplier
 from asyncdp_sim.privacy.budgets import Horizon, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.mechanisms import (
@@ -174,7 +174,7 @@ def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above():
     allowed = [1, 2, 3, 7, 10, 49, 1000, 999_983]
     for epsilon, k in product(epsilons, allowed):
         e, caps = np.full(4, epsilon), np.full(4, k)
-        charged = spent(e, caps, np.array([0, k // 2, max(k - 1, 0), k]))
+        charged = Pure(caps, e, e).spent(np.array([0, k // 2, max(k - 1, 0), k]))
         assert charged[0] == 0
         assert charged[3] == epsilon
         assert np.all(np.diff(charged) >= 0)

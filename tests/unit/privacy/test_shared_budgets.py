@@ -132,7 +132,13 @@ def made(rule: dict[str, Any] | None = None, **changed: Any) -> Scenario:
 
 
 def held(**budget: Any) -> tuple[int, ...]:
-    return made({"most": 3}, privacy={"budget": budget}).network.answers_allowed
+    """Return K_i, which an audit works out too, of pure answers composed by losses as well."""
+    scenario = made({"most": 3}, privacy={"budget": budget})
+    composed = {**scenario.privacy.model_dump(), "mechanism": "laplace", "accountant": "pld"}
+    for each in (scenario, made({"most": 3}, privacy=composed)):
+        allowed = each.network.answers_allowed
+        assert tuple(claim.answers for claim in claims.owed(each)) == allowed
+    return scenario.network.answers_allowed
 
 
 def test_a_budget_is_for_no_more_answers_than_an_owner_may_give():
@@ -280,6 +286,26 @@ def test_gaussian_noise_of_owners_that_share_is_of_as_many_more_answers():
     together = scales("gaussian", epsilon=1.0, delta=1e-4, overlap=2)
     alone = scales("gaussian", epsilon=1.0, delta=1e-4)
     assert together == pytest.approx(2**0.5 * alone, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("accountant", [None, {"kind": "pld"}])
+def test_owners_that_share_a_record_never_spend_more_than_the_budget(mechanism, accountant):
+    """Also where δ alone nearly suffices: of a part that is (0, δ) no noise follows."""
+    made_of = []
+    for epsilon, delta, kappa in product((1e-5, 1e-3, 1.0), (1e-9, 1e-3, 0.1), (2, 3)):
+        raw = tomllib.loads(SMALL)
+        raw["privacy"] |= {"mechanism": mechanism, "accountant": accountant}
+        raw["privacy"] |= {"epsilon": epsilon, "delta": delta, "overlap": kappa}
+        try:
+            costs = parse(Scenario, raw).accountant
+        except SpecError as error:
+            assert [fault.key for fault in error.faults] == ["privacy.overlap"]  # noqa: PT017
+            assert mechanism == "gaussian"
+        else:
+            assert costs.together(costs.answers, kappa) <= epsilon * (1 + 1e-9)
+            made_of.append(epsilon)
+    assert {1e-3, 1.0} <= set(made_of)
 
 
 # N copies of the algorithm, each owner the learner of one: what each may spend, and its noise.
