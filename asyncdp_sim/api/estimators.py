@@ -111,7 +111,9 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     features = encode.features
     target = str(getattr(scenario.data, "target_column", ""))
     require_column(target, list(rows.columns), "rows")
-    targets = _targets(rows[target], features, model)
+    targets = features.targets(rows[target])
+    if model.classifies:
+        targets = np.where(np.isin(targets, model.labels), targets, np.nan)
     labelled = np.flatnonzero(~np.isnan(targets))
     own = _own_rows(scenario, features, rows, targets, labelled)
     linear = linear_models(model, features.projection, theta[None])
@@ -152,22 +154,6 @@ def _own_rows(
         len(scenario.model.labels),
         persons[labelled],
     )
-
-
-def _targets(column: Any, features: TableEncoder, model: ModelKind) -> Array:
-    """Return targets of raw cells as the model learns them; NaN where there is none."""
-    import pandas as pd
-
-    if not model.classifies:
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
-        return np.asarray(numbers - features.projection.target_shift)
-    names = _classes(features.classes, model.labels)
-    label_of = dict(zip(names.tolist(), model.labels, strict=True))
-    if names.dtype.kind == "f":
-        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
-    else:
-        values = column.astype(str).str.strip().to_numpy()
-    return np.array([label_of.get(value, np.nan) for value in values.tolist()])
 
 
 def pipeline(scenario: Scenario, theta: Array) -> Any:

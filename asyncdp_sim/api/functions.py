@@ -1,6 +1,7 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +295,7 @@ def forecast(
     *,
     private: bool = False,
     target: float | None = None,
-    whose: str | None = None,
+    whose: str | int | None = None,
     alternatives: bool = False,
     workers: int = 1,
     progress: Progress | bool | None = None,
@@ -309,7 +310,7 @@ def forecast(
         Whether private records of a real table may be read; the forecast is then not for release.
     target : float, optional
         ψ > 0 to reach.
-    whose : str, optional
+    whose : str or int, optional
         The owner on whose machine it is, by name or number: its rows judge.
     alternatives : bool
         Whether to judge other protocols at the same ε, too: second moments that are released once,
@@ -332,8 +333,9 @@ def forecast(
     from asyncdp_sim.forecasts.population import population
 
     base, count = as_scenario(scenario).base(), as_count(workers, "workers")
+    whose = None if whose is None else str(whose)
     if target is not None:
-        target = as_number(target, "target", "a number > 0", lambda psi: psi > 0)
+        target = as_number(target, "target", "a number > 0", lambda psi: 0 < psi < inf)
     with one_thread(), told(progress) as receiver:
         known = population(base, private=private)
         found = forecasts.forecast(

@@ -13,7 +13,8 @@ from asyncdp_sim.api import Named
 from asyncdp_sim.api.pictures import ComparisonPlots, RunPlots, SweepPlots
 from asyncdp_sim.comparisons import comparison as side_by_side
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.words import html_table
+from asyncdp_sim.core.validation import show
+from asyncdp_sim.core.words import agreed, html_table
 from asyncdp_sim.results import read_table
 from asyncdp_sim.results.columns import column, flat
 from asyncdp_sim.scenario import Scenario, load
@@ -257,7 +258,7 @@ class Result(Named):
         theta, numbers = self._model(replicate), self.scenario.owners.participants
         if owner not in numbers:
             rule = f"allowed is a number from {numbers[0]} to {numbers[-1]} of an owner"
-            raise ResultError([Fault("owner", str(owner), rule)], str(self.directory))
+            raise ResultError([Fault("owner", show(owner), rule)], str(self.directory))
         with made_again(self.directory, ()) as (scenario, _):
             return adapted(scenario, theta, owner, rows)
 
@@ -267,7 +268,7 @@ class Result(Named):
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
             rule = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
-            raise ResultError([Fault("replicate", str(replicate), rule)], str(self.directory))
+            raise ResultError([Fault("replicate", show(replicate), rule)], str(self.directory))
         return theta
 
     @property
@@ -285,7 +286,7 @@ class Result(Named):
     def __repr__(self) -> str:
         scenario, count = self.manifest["scenario"], len(self._found.replicates)
         text = f"{count} replicates, {len(self.warnings)} warnings"
-        return f"<Result of {scenario['id']}, {text}, {self.directory}>"
+        return agreed(f"<Result of {scenario['id']}, {text}, {self.directory}>")
 
     def _repr_html_(self) -> str:
         notes = [f"note: {warning}" for warning in self.warnings]
@@ -365,7 +366,7 @@ class Sweep(Named):
 
     def __repr__(self) -> str:
         text = f"{len(self)} cells, {len(self.warnings)} warnings"
-        return f"<Sweep over {', '.join(self.paths)}, {text}, {self.directory}>"
+        return agreed(f"<Sweep over {', '.join(self.paths)}, {text}, {self.directory}>")
 
     def _repr_html_(self) -> str:
         shown = [*self.paths, "throughput", "simulated_time", "psi_final.median", "private"]

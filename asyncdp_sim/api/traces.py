@@ -17,7 +17,7 @@ from asyncdp_sim.api import Named
 from asyncdp_sim.api.pictures import ForecastPlots, TracePlots
 from asyncdp_sim.api.results import from_columns, summary_frame
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.words import html_table, number
+from asyncdp_sim.core.words import agreed, html_table, number
 from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import event_groups, update_columns
@@ -96,7 +96,8 @@ class Trace(Named):
 
     def __repr__(self) -> str:
         count = self.tables.n_updates
-        return f"<Trace of {self.scenario.id}, replicate {self.replicate}, {count} updates>"
+        text = f"<Trace of {self.scenario.id}, replicate {self.replicate}, {count} updates>"
+        return agreed(text)
 
     def _repr_html_(self) -> str:
         figures = self.summary

@@ -136,7 +136,7 @@ def _suggest(seen: "TableLook", file: Path) -> None:
     from asyncdp_sim.data.table_profile import OWNERS, TARGETS, likely
 
     names = [column.name for column in seen.columns if column.name != seen.owner]
-    if seen.target is None or seen.owner is None:
+    if len(names) > 0 and (seen.target is None or seen.owner is None):
         target = seen.target or likely(names, TARGETS) or names[-1]
         owner = seen.owner or likely([name for name in names if name != target], OWNERS)
         public = seen.public or max(min(seen.rows // 5, 400), 1)
@@ -184,11 +184,15 @@ def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timi
         folder.mkdir()
         copied = shutil.copy(public, folder / public.name)
     except OSError as error:
-        rule = f"allowed is a folder that does not exist yet ({error.strerror})"
+        rule = f"allowed is a new folder in one that exists ({error.strerror})"
         raise DataError([Fault("--sheets", f"{str(folder)!r}", rule)]) from None
     seen = replace(seen, public_path=str(copied))
-    with drawn() as progress:
-        lines = whole(seen, epsilon, folder, progress, timing, of_sizes=True)
+    try:
+        with drawn() as progress:
+            lines = whole(seen, epsilon, folder, progress, timing, of_sizes=True)
+    except BaseException:  # such as Ctrl-C
+        shutil.rmtree(folder)
+        raise
     written = sheets(lines, seen)
     for stem, sheet in written.items():
         write_new("\n".join([*sheet, ""]), folder / f"{stem}.toml", "--sheets")

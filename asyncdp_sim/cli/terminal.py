@@ -79,7 +79,6 @@ def number_that(fits: Callable[[float], bool], allowed: str) -> Callable[[str | 
 
 
 positive = number_that(lambda number: 0 < number < inf, "> 0")
-not_negative = number_that(lambda number: 0 <= number < inf, "≥ 0")
 inches = number_that(lambda number: 2.5 <= number <= 20, "of 2.5 to 20 inches")
 open_share = number_that(lambda number: 0 < number < 1, "in (0, 1)")
 share = number_that(lambda number: 0 < number <= 1, "> 0 and at most 1")

@@ -263,9 +263,9 @@ def html_table(
 
     body, left = "", 'style="text-align:left"'
     for row in rows:
-        name, *values = (escape(str(cell)) for cell in row)
+        name, *values = (escape(agreed(str(cell))) for cell in row)
         cells = "".join(f"<td {left}>{value}</td>" for value in values)
         body += f"<tr><th {left}>{name}</th>{cells}</tr>"
-    above = f"<p><b>{escape(title)}</b></p>" if title else ""
-    below = "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
+    above = f"<p><b>{escape(agreed(title))}</b></p>" if title else ""
+    below = "".join(f"<p>{escape(agreed(sentence))}</p>" for sentence in said)
     return f"<div>{above}<table>{body}</table>{below}</div>"

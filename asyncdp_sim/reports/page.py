@@ -19,7 +19,7 @@ from asyncdp_sim.comparisons.comparison import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.words import number, sentence
+from asyncdp_sim.core.words import agreed, number, sentence
 from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.picture import Picture, inline, write
@@ -142,6 +142,7 @@ def _template(name: str) -> Template:
         loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda text: agreed(text) if type(text) is str else text,  # not of drawings
         trim_blocks=True,
         lstrip_blocks=True,
     )

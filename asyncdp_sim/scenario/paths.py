@@ -5,6 +5,7 @@ The words are the letter of each path, its axis, and what its values mean.
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -215,8 +216,10 @@ def _plain(value: Any) -> str:
         return _law(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(_plain, value)) + "]"
-    if isinstance(value, str):
-        return value.replace("-", " ").replace("_", " ")
+    if isinstance(value, int):
+        return f"{value:,}"  # every digit, as of a seed
+    if isinstance(value, str):  # a choice, unless it is a name such as north-2020.csv
+        return re.sub("[-_]", " ", value) if re.fullmatch("[a-z_-]+", value) else value
     current = as_float(value)
     return str(value) if current is None else number(current)
 
@@ -267,12 +270,12 @@ def _online(given: Any) -> str:
         return f"online {_percent(given)} of the time"
     owners = {share: [i for i, item in enumerate(given, 1) if item == share] for share in given}
     if {*owners} <= {0, 1} and 1 in owners:
-        noun = "owner" if len(owners[1]) == 1 else "owners"
+        noun = f"owner{'s' * (len(owners[1]) > 1)}"
         return f"{noun} {ranges(owners[1])} online" + " alone" * (0 in owners)
     if len(owners) > 3:
         return f"online {_percent(max(given))} to {_percent(min(given))} of the time, by owner"
     lines = [
-        f"owners {ranges(numbers)} online {_percent(share)} of the time"
+        f"owner{'s' * (len(numbers) > 1)} {ranges(numbers)} online {_percent(share)} of the time"
         for share, numbers in owners.items()
         if share < 1
     ]
@@ -293,11 +296,10 @@ def _on_off(given: Mapping[str, Any]) -> str:
 def _groups(given: Any) -> str:
     if not isinstance(given, list):
         return f"groups = {_plain(given)}"
-    if len(given) == 1:
-        return "all go offline together"
-    if all(len(group) == 1 for group in given):
-        return "each goes offline alone"
-    return "offline together: " + " and ".join(ranges(sorted(group)) for group in given)
+    together = [ranges(sorted(group)) for group in given if len(group) > 1]
+    alone = ranges(sorted({group[0] for group in given if len(group) == 1}))
+    parts = {"offline together": " and ".join(together), "offline alone": alone}
+    return "; ".join(f"{how}: {owners}" for how, owners in parts.items() if owners != "")
 
 
 PHRASES: Mapping[str, Callable[[Any], str]] = {

@@ -13,7 +13,7 @@ from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Scenario, jsonable
 from asyncdp_sim.scenario.owners import shown
 from asyncdp_sim.sentences.result import (
     AVERAGE,
@@ -112,6 +112,7 @@ def rows_of(decision: Mapping[str, str]) -> list[tuple[str, str]]:
 def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
     """Return the decision of a forecast in words; with the budgets that were ``tried``, if any."""
     gains, grows = found.gains if tried is None else tried, divergence(found)
+    owns = found.gains is not None and found.gains.reads == "owner"
     return Decision(
         decision=NOT_ASKED if gains is None else verdict(found, gains),
         owners="" if gains is None else _single_owners(gains),
@@ -122,7 +123,7 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
         how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
         privacy=_privacy(found, 1.0 if gains is None else gains.factor),
         how_sure=_how_sure(found),
-        sharing=_sharing(found),
+        sharing=SHARE if owns else "" if found.release else RELEASE,
         warning="" if grows is None else f"take shorter steps: {grows}",
     )
 
@@ -178,13 +179,8 @@ def _break_even_line(gains: GainForecast) -> str:
         return ""
     if known is None:
         return f"none up to ε = {number(budgets[-1])}, the largest tried"
-    return f"from ε = {_level(known)} on, {subject} gains"
-
-
-def _level(level: BreakEven) -> str:
-    if level.low == 0:
-        return f"{number(level.value)} or less"
-    return f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
+    ends = f"({number(known.low)} to {number(known.high)})" if known.low != 0 else "or less"
+    return f"from ε = {number(known.value)} {ends} on, {subject} gains"
 
 
 def _likeness(alike: Alike) -> str:
@@ -207,12 +203,6 @@ def _how_sure(found: Forecast) -> str:
     if gains is None:
         return f"by {found.method} ({found.data})"
     return f"95 % intervals over {gains.judged_on}, and over {gains.runs} simulated runs"
-
-
-def _sharing(found: Forecast) -> str:
-    if found.gains is not None and found.gains.reads == "owner":
-        return SHARE
-    return "" if found.release else RELEASE
 
 
 def name_of(owner: OwnerGain) -> str:
@@ -431,7 +421,7 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
 
 def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the forecast, and other protocols, as JSON; infinite is the text "inf"."""
-    raw = fields_of(found)
+    raw = _fields_of(found)
     for internal in ("scenario", "participants", "gains"):
         del raw[internal]
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
@@ -448,7 +438,7 @@ def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> 
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = "no private record was read" if found.release else RELEASE
-    return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
+    return json_text(raw)
 
 
 def _with_budget(found: Forecast, gains: GainForecast, epsilon: float) -> dict[str, Any]:
@@ -508,15 +498,16 @@ def _fields(part: BreakEven | Alike | None) -> dict[str, Any] | None:
     return None if part is None else asdict(part)
 
 
-def escaped(text: str) -> str:
-    """Return JSON in which control characters in names from a table are escaped."""
+def json_text(content: Any) -> str:
+    """Return content as JSON in which control characters in names from a table are escaped."""
+    text = json.dumps(plain_values(content), ensure_ascii=False, indent=1)
     return "".join(
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
         for letter in text
     )
 
 
-def fields_of(found: Any) -> dict[str, Any]:
+def _fields_of(found: Any) -> dict[str, Any]:
     """Return the fields of a record, or what it says of itself."""
     if hasattr(found, "content"):
         return dict(found.content())
@@ -524,17 +515,15 @@ def fields_of(found: Any) -> dict[str, Any]:
 
 
 def plain_values(value: Any) -> Any:
-    """Return a value as JSON holds it: infinity is a text, and what is no number null."""
+    """Return a value as JSON holds it, as :func:`asyncdp_sim.scenario.jsonable` does plain ones."""
     if isinstance(value, Scenario):
         return value.plain()
     if is_dataclass(value):
-        return plain_values(fields_of(value))
+        return plain_values(_fields_of(value))
     if isinstance(value, dict):
         return {key: plain_values(inner) for key, inner in value.items()}
     if hasattr(value, "tolist"):
         return plain_values(value.tolist())
     if isinstance(value, list | tuple):
         return [plain_values(inner) for inner in value]
-    if isinstance(value, float) and not isfinite(value):
-        return "inf" if value > 0 else None
-    return value
+    return jsonable(value)

@@ -329,21 +329,20 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if untimed:
         why = dict.fromkeys(reason for one in untimed for reason in timing_reasons(one))
         sentences.append(f"TIMING NOT ACCOUNTED: {_cut([*why])}.")
-    release = all(map(_may_be_released, manifests))
+    release, states = all(map(_may_be_released, manifests)), set(map(is_private, manifests))
     if not release:
         sentences.append("NOT FOR RELEASE: private records were read.")
     deltas = [delta for manifest in manifests if (delta := stated_delta(manifest)) is not None]
+    mixed = (name for name, value in _OF_EACH.items() if len(set(map(value, manifests))) > 1)
     return Label(
         text=" ".join(sentences),
-        private=_all_private(manifests),
+        private=False if False in states else None if None in states else True,
         epsilon_true=_largest(manifests),
         epsilon_at_least=any(map(is_at_least, manifests)),
-        delta=max(deltas) if deltas else None,
+        delta=max(deltas, default=None),
         timing_accounted=all(map(is_timed, manifests)),
         release=release,
-        mixed=tuple(
-            name for name, value in _OF_EACH.items() if len(set(map(value, manifests))) > 1
-        ),
+        mixed=tuple(mixed),
     )
 
 
@@ -379,20 +378,16 @@ def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str
     if len(unshown) > 0:
         where = _share(unshown, manifests)
         return f"NOT SHOWN to be private as claimed ({claim}){where}: {_short(unshown)}."
-    return f"Private as claimed: {claim}{_assumption(claiming)}."
-
-
-def _all_private(manifests: Sequence[Manifest]) -> bool | None:
-    """Return whether all are private as they claim; one that claims nothing is not private."""
-    states = {is_private(manifest) for manifest in manifests}
-    return False if False in states else None if None in states else True
+    bounds = [bound for manifest in claiming if (bound := declared_bound(manifest)) is not None]
+    trusted = f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
+    return f"Private as claimed: {claim}{trusted}."
 
 
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return the guarantee in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
     if not any(map(claims, manifests)):
         return "no privacy claimed"
-    states = {is_private(manifest) for manifest in manifests}
+    states = set(map(is_private, manifests))
     if states != {True}:
         kept = "NOT PRIVATE as claimed" if False in states else "NOT SHOWN to be private"
         if not all(map(is_epsilon_shown, manifests)):
@@ -522,11 +517,6 @@ def _claim(manifests: Sequence[Manifest]) -> str:
     against = observer_words(manifests)
     seen = "" if against is None else f", against {against}"
     return f"{claim}, {' or '.join(noises) or 'no noise'}{seen}"
-
-
-def _assumption(manifests: Sequence[Manifest]) -> str:
-    bounds = [bound for manifest in manifests if (bound := declared_bound(manifest)) is not None]
-    return f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
 
 
 def _true_epsilons(manifests: Sequence[Manifest]) -> Iterator[str]:

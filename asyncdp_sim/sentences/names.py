@@ -4,6 +4,7 @@ import textwrap
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -76,7 +77,7 @@ def look_up(name: str) -> list[ReferenceEntry]:
     ----------
     name : str
         A path such as ``privacy.epsilon`` or ``channel.csma``, an end of one: ``csma``, or a
-        letter of the papers: ``ψ``, or ``psi``.
+        letter of the papers: ``ψ``, or ``psi``; ``Ξ``, or ``Xi``.
 
     Raises
     ------
@@ -85,7 +86,8 @@ def look_up(name: str) -> list[ReferenceEntry]:
     """
     asked = _home(name.strip().removesuffix(".parquet"))
     symbols = labels()["symbols"]
-    paths_of_symbol = symbols.get(asked, symbols.get(_greek(asked), ()))
+    letter = next((spelled for spelled in _greek(asked) if spelled in symbols), asked)
+    paths_of_symbol = symbols.get(letter, ())
     matches = [
         entry for entry in entries() if asked in entry.names or entry.path in paths_of_symbol
     ]
@@ -100,12 +102,13 @@ def look_up(name: str) -> list[ReferenceEntry]:
     return exact if len(exact) > 0 else matches
 
 
-def _greek(name: str) -> str:
-    """Return the Greek letter of this name, as ψ of ``psi``; a name of none as it is."""
-    try:
-        return unicodedata.lookup(f"GREEK SMALL LETTER {name}")
-    except KeyError:
-        return name
+def _greek(name: str) -> Iterator[str]:
+    """Yield a name, and the Greek letters that have it: ψ of ``psi``; Ξ and ξ of ``Xi``."""
+    yield name
+    letter = name.lower().replace("lambda", "lamda")  # as Unicode spells it
+    with suppress(KeyError):
+        for size in ("CAPITAL", "SMALL") if name[:1].isupper() else ("SMALL",):
+            yield unicodedata.lookup(f"GREEK {size} LETTER {letter}")
 
 
 def _home(name: str) -> str:

@@ -1,7 +1,9 @@
 """Pages of the documentation, and the JSON schema of scenario files."""
 
 import re
+from contextlib import suppress
 from importlib.resources import files
+from os.path import lexists
 from pathlib import Path
 from shlex import quote
 
@@ -104,9 +106,10 @@ def write_beside(file: Path) -> str | None:
     from asyncdp_sim.scenario.files import SCHEMA_FILE  # pages need no scenario
 
     place = file.parent / SCHEMA_FILE
-    if not place.exists():
+    if not lexists(place):
         write_new(schema_text(), place, "-o")
         return f"also written: {SCHEMA_FILE}; editors use it to complete and check the file"
-    if place.read_bytes() == schema_text().encode():
-        return None
+    with suppress(OSError):  # a folder, or a link to nothing
+        if place.read_bytes() == schema_text().encode():
+            return None
     return f"{place} is of another version; to replace it: asyncdp schema -o {quote(str(place))}"

@@ -352,7 +352,7 @@ def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> 
         return "mean error", errors(means, manifest["score"], manifest.get("unit"))
     for row in _scores(summary, manifest.get("target_unit")):
         return row
-    psi = summary["psi_final"]["median"]
+    psi = known(summary["psi_final"]["median"], inf)
     loss = f"{number(1 + psi)} times" if psi >= 1 else f"{number(100 * psi)} % above"
     return "loss", f"{loss} the least possible loss"
 

@@ -374,7 +374,8 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
         name, _ = NAMES.get(prediction.quantity, (prediction.quantity, ""))
         if prediction.value == 0:  # by construction
             if prediction.quantity == "mean_staleness":
-                yield f"staleness is 0: {plain(prediction.formula.rpartition(': none, ')[2])}"
+                because = plain(prediction.formula.rpartition(": none, ")[2])
+                yield f"staleness is 0: {because.removeprefix('because ').removeprefix('as ')}"
         elif prediction.value is None and prediction.between is None:
             missing.setdefault(plain(str(prediction.reason)), []).append(name)
         else:

@@ -141,6 +141,9 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, here):
     assert named.read_text("utf-8") == "{}"
     command.done("schema", "-o", "f/asyncdp.schema.json")
     assert named.read_text("utf-8") == schema_text()
+    named.unlink()
+    named.symlink_to("nowhere")
+    assert "to replace it: asyncdp schema" in command.done("new", "-o", "f/fourth.toml").out
 
 
 def test_an_unknown_name_lists_the_nearest(command):

@@ -87,6 +87,11 @@ def test_without_public_rows_names_and_sizes_are_all(command):
     ]
 
 
+def test_a_table_of_one_column_has_no_target_to_suggest(command, here):
+    (here / "one.csv").write_text("Clinic\na\na\nb\n", encoding="utf-8")
+    assert "for example" not in command.done("data", "one.csv", "--owner", "Clinic").out
+
+
 def test_public_rows_of_one_target_are_no_ground_for_a_scenario(command, here):
     """A table in the order of its classes, as frauds first: its last rows show one of them."""
     rows = [f"{row % 7},{row % 3},{int(row < 40)}" for row in range(200)]

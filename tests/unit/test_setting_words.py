@@ -31,6 +31,11 @@ from tests.together import together
         ("availability.probability", 0.2, "online 20 % of the time"),
         ("availability.probability", [1, 0, 0], "owner 1 online alone"),
         ("availability.probability", [1.0, 0.2, 0.2], "owners 2, 3 online 20 % of the time"),
+        ("availability.probability", [0.5, 1, 1], "owner 1 online 50 % of the time"),
+        ("availability.groups", [[1, 2], [3]], "offline together: 1, 2; offline alone: 3"),
+        ("availability.groups", [[1, 2, 3]], "offline together: 1 to 3"),
+        ("data.path", "north-2020.csv", "path = north-2020.csv"),
+        ("run.seed", 12345678901, "seed = 12,345,678,901"),
         ("algorithm.selection", "uniform", "published step"),
         ("channel", {"kind": "slotted-aloha", "airtime": 1.0}, "slotted ALOHA, airtime 1"),
         (

@@ -15,11 +15,11 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import key_of, number, percent, shorten, some_of
-from asyncdp_sim.data.tables.encodings import Codes, Encoding, texts_of, usual
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, Number, texts_of, usual
 from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.text_columns import SUMS, WORDS, cell_or_nan, cells, kinds_in, written
+from asyncdp_sim.data.tables.text_columns import SUMS, WORDS, cell_or_nan, cells, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,8 +240,8 @@ class TableEncoder:
     projection : Projection
     classes : tuple of str
         Names of the target's classes, in the order of their labels; empty where it has none.
-    target_kinds : frozenset of str
-        As what public cells of the target are read: numbers, dates, times or truths.
+    target : Series
+        The public cells of the target.
     """
 
     public: "pd.DataFrame"
@@ -250,7 +250,7 @@ class TableEncoder:
     missing: tuple[str, ...]
     projection: Projection
     classes: tuple[str, ...]
-    target_kinds: frozenset[str]
+    target: "pd.Series"
 
     def __call__(self, frame: "pd.DataFrame") -> Array:
         """Return the features (rows, p) of raw rows, whose other columns are not read.
@@ -269,6 +269,11 @@ class TableEncoder:
         rows = frame[list(self.public)].apply(self._with_gaps)
         return encoded(rows, learned(self.public, self.declared, self.decimal), len(rows))[0]
 
+    def targets(self, column: "pd.Series") -> Array:
+        """Return raw cells of the target as the model learns them; NaN where there is none."""
+        codes = target_codes(self.target, self.declared, self.decimal)
+        return codes.read(self._with_gaps(column)).values[0] - self.projection.target_shift
+
     def _with_gaps(self, column: "pd.Series") -> "pd.Series":
         """Return a column without the texts that mean a missing cell."""
         words = words_of(self.missing, str(column.name))
@@ -277,6 +282,15 @@ class TableEncoder:
             (isinstance(t, str) and t == "") or written(t).strip().lower() in words for t in texts
         ]
         return texts.mask(gaps) if any(gaps) and len(words) > 0 else column
+
+
+def target_codes(public: "pd.Series", declared: Mapping[str, Encoding], decimal: str) -> Codes:
+    """Return the codes of the target by its public cells: as it is declared, else of numbers.
+
+    Of an amount the first are the targets, the others flags.
+    """
+    name = str(public.name)
+    return declared.get(name, Number()).learn(public, name, decimal)
 
 
 def target_of(
@@ -298,19 +312,14 @@ def target_of(
     DataError
         On ``data.target``, where the column is one of texts, or has no number at all.
     """
-    if name in declared:
-        [codes] = learned(frame[[name]].iloc[first_public:], declared, decimal).values()
-        read = codes.read(frame[name])
-        values, none = read.values[0], read.misfits  # of an amount the first: others are flags
-    else:
-        kinds = kinds_in(frame[name].iloc[first_public:], decimal)
-        values, none = cells(frame[name], decimal, kinds)
-        if none[first_public:].any():
-            public = frame.iloc[first_public:]
-            numeric = [str(c) for c in public if not cells(public[c], decimal)[1].any()]
-            row = places.name_of(first_public + int(np.argmax(none[first_public:])))
-            rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
-            raise DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])
+    read = target_codes(frame[name].iloc[first_public:], declared, decimal).read(frame[name])
+    values, none = read.values[0], read.misfits
+    if name not in declared and none[first_public:].any():
+        public = frame.iloc[first_public:]
+        numeric = [str(c) for c in public if not cells(public[c], decimal)[1].any()]
+        row = places.name_of(first_public + int(np.argmax(none[first_public:])))
+        rule = f"allowed is a column of numbers; columns: {', '.join(numeric[:20])}"
+        raise DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])
     if np.isnan(values).all():
         rule = "allowed is a column of numbers, this one has none"
         if none.any():

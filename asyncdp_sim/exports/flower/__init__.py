@@ -13,9 +13,10 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.splits import keep_apart
-from asyncdp_sim.data.tables.encoded_columns import TableEncoder
+from asyncdp_sim.data.tables.encoded_columns import TableEncoder, target_codes
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
+    Codes,
     Encoding,
     OneHot,
     Ordinal,
@@ -26,6 +27,7 @@ from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.data.tables.text_columns import kinds_in
+from asyncdp_sim.exports.flower.private_learning import table
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -304,7 +306,7 @@ def _data(scenario: Scenario) -> dict[str, Any]:
         "person": data.person,
         "first_rows": scenario.all_records is not None,
         "columns": [_column(encoder, str(name)) for name in encoder.public],
-        "target": _target(scenario, encoder),
+        "target": _target(encoder),
         "shift": np.asarray(shift).tolist(),
         "matrix": None if projection.matrix is None else projection.matrix.tolist(),
         "target_shift": projection.target_shift,
@@ -329,25 +331,38 @@ def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
         order = distinct(public) if encoding.order is None else encoding.order
         codes = {value: [float(j)] for j, value in enumerate(order)}
     elif isinstance(encoding, ClassLabels):
-        codes, unknown = _labels(encoding.values), [0.0]
+        codes, unknown = _labels(encoding.values, learned), [0.0]
+    return _read_as(public, decimal, codes, unknown, encoding.labels or ())
+
+
+def _target(encoder: TableEncoder) -> dict[str, Any]:
+    """Return how the target is read: a number, or the name of a class."""
+    public, decimal, names = encoder.target, encoder.decimal, encoder.classes
+    codes = _labels(names, target_codes(public, encoder.declared, decimal)) if names else None
+    return _read_as(public, decimal, codes, [None], names)
+
+
+def _read_as(
+    public: Any, decimal: str, codes: Any, unknown: Any, classes: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return how cells are read: as numbers of some kinds, or by their codes.
+
+    Those of classes are found by what spellings have in common, unless two names have that, too.
+    """
     return {
-        "name": name,
+        "name": str(public.name),
         "codes": codes,
-        "classes": isinstance(encoding, ClassLabels),
+        "folded": 0 < len(classes) == len({*map(table.folded, classes)}),
         "kinds": sorted(kinds_in(public, decimal)),
         "unknown": unknown,
     }
 
 
-def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
-    """Return how the target is read: a number, or the name of a class."""
-    data: Any = scenario.data
-    name, classes = data.target, len(encoder.classes) > 0
-    codes = _labels(encoder.classes) if classes else None
-    kinds = sorted(encoder.target_kinds)
-    return {"name": name, "codes": codes, "classes": classes, "kinds": kinds, "unknown": [None]}
+def _labels(names: tuple[str, ...], codes: Codes) -> dict[str, list[float]]:
+    """Return the labels of classes by their names, and by what spellings have in common."""
+    import pandas as pd
 
-
-def _labels(classes: tuple[str, ...]) -> dict[str, list[float]]:
-    labels = [-1.0, 1.0] if len(classes) == 2 else range(1, len(classes) + 1)
-    return {name: [float(label)] for name, label in zip(classes, labels, strict=True)}
+    texts = pd.Series([*names, *map(table.folded, names), "0", "1", "-1", "true", "false"])
+    [labels] = codes.read(texts).values
+    pairs = zip(texts, labels.tolist(), strict=True)
+    return {text: [label] for text, label in pairs if not np.isnan(label)}

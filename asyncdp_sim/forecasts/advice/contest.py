@@ -5,7 +5,6 @@ known better than either. The best of many choices in some runs was also lucky i
 figures are therefore from other runs, which had no part in the choice.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -32,7 +31,7 @@ from asyncdp_sim.forecasts.population import (
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
+from asyncdp_sim.sentences.forecast import RELEASE, json_text
 
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
@@ -328,5 +327,4 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
 
 def advice_json(advice: Mapping[str, Any]) -> str:
     """Return advice as JSON, by its option: all figures, and the recommended scenario."""
-    by_option = {name: fields_of(result) for name, result in advice.items()}
-    return escaped(json.dumps(plain_values(by_option), ensure_ascii=False, indent=1))
+    return json_text(advice)

@@ -189,3 +189,18 @@ def test_an_array_of_the_right_width_is_read_and_any_other_refused_in_words(tmp_
     for wrong in (array[:, :-1], np.hstack([array, array]), array[0], 3):
         with pytest.raises(ad.SpecError, match=re.escape(rule)):
             made.predict(wrong)
+
+
+@one_in(3, ("model", "target", "spell"), [
+    ('kind = "logistic"', "answer", str.upper),
+    ('kind = "logistic", intercept = true', "bit", "{},0".format),
+    ('kind = "ridge"', "number", " {} ".format),
+])  # fmt: skip
+def test_an_owner_s_own_targets_are_read_in_every_spelling_that_a_run_reads(
+    tmp_path, model, target, spell
+):
+    found = result(tmp_path, model, target)
+    rows = table().query("bank == 'a'")
+    other = rows.assign(**{target: [text and spell(text) for text in rows[target]]})
+    made, expected = (found.adapted(1, given)["model"] for given in (other, rows))
+    np.testing.assert_array_equal(made.coef_, expected.coef_)

@@ -50,7 +50,7 @@ TEXTS = "allowed is a list of 2 different texts"
         ("audit", "answers", (50,), "allowed is a whole number ≥ 100"),
         ("audit", "runs", (1, 99, 100.0, "100"), "allowed is a whole number ≥ 100"),
         ("audit", "confidence", (1, "0.9", None, float("nan")), SHARE),
-        ("forecast", "target", (0, -1.0, "0.1", True), "allowed is a number > 0"),
+        ("forecast", "target", (0, -1.0, "0.1", True, np.inf), "allowed is a number > 0"),
         ("compare", "names", ("ab", 3, ["a"], ["a", "a"], [1, 2]), TEXTS),
     ],
 )
@@ -64,6 +64,20 @@ def test_an_argument_of_a_wrong_value_is_refused_before_anything_is_computed(
         [line] = caught.value.lines()
         assert line.startswith(f"{argument}: given ")
         assert line.endswith(allowed)
+
+
+def test_an_owner_is_called_by_its_number_or_by_its_text():
+    for whose in (1, "1"):
+        with pytest.raises(ad.InputError, match=r"data\.own_path: given nothing"):
+            ad.forecast(SCENARIO, whose=whose)
+
+
+@pytest.mark.filterwarnings("ignore::asyncdp_sim.AsyncDPWarning")
+def test_one_of_a_thing_is_in_the_singular():
+    swept = ad.sweep(SCENARIO.replace(sweep={"run.seed": [1]}))
+    assert "1 cell," in repr(swept)
+    assert "<b>&lt;Sweep over run.seed, 1 cell," in swept._repr_html_()
+    assert "1 replicate," in repr(swept[0])
 
 
 @pytest.mark.filterwarnings("ignore::asyncdp_sim.AsyncDPWarning")

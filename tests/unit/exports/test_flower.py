@@ -75,6 +75,34 @@ def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
         assert len(y) == owner["records"]
 
 
+@one_in(4, ("names", "spellings"), [
+    (("No", "yes"), ("no", " NO ", "YES", "yes", "maybe")),
+    (("0", "1"), ("1,0", "0,00", "1.0", "1e0", "true", "2")),
+    (("1",), ("0", "-1", "1,0", "1")),
+    (("0",), ("1", "0.0")),
+    (("false", "true"), ("TRUE", "1", "0,0", "yes")),
+    (("Yes", "yes"), ("Yes", "yes", "YES")),
+])  # fmt: skip
+def test_a_client_reads_the_labels_that_the_simulation_reads(scenario, tmp_path, names, spellings):
+    for file in ("loans", *BANKS):
+        lines = (tmp_path / f"{file}.csv").read_text(encoding="utf-8").splitlines()
+        rows = [line.rpartition(",")[0] for line in lines]
+        texts = [f'"{spellings[place % len(spellings)]}"' for place in range(len(rows) - 1)]
+        if file == "loans":
+            texts = [text for n in BANKS.values() for text in texts[:n]]  # as in their own tables
+            texts += [names[place % len(names)] for place in range(100)]
+        text = "\n".join(map(",".join, zip(rows, ["rate", *texts], strict=True)))
+        (tmp_path / f"{file}.csv").write_text(text, encoding="utf-8")
+    model = {"kind": "logistic", "regularisation": 0.01, "intercept": True}
+    declared = {"rate": {"kind": "classes", "values": [*names]}} if "Yes" in names else {}
+    scenario = scenario.replace(model=model, data={"columns": declared})
+    plan = plan_of(scenario, 1.0)
+    _, targets = prepared(scenario, build_dataset(scenario)).trained_on
+    for owner, y in zip(plan["owners"], targets, strict=True):
+        found = table.read(str(tmp_path / f"{owner['name']}.csv"), owner, plan["data"])[1]
+        np.testing.assert_array_equal(found, y)
+
+
 def test_a_client_reads_a_charset_that_is_declared_with_its_byte_order_mark(scenario, tmp_path):
     plan = plan_of(scenario.replace(data={"charset": "utf-8-sig"}), 1.0)
     assert plan["data"]["charset"] == "utf-8-sig"

@@ -352,7 +352,9 @@ def test_letters_of_the_papers_find_what_they_stand_for():
         assert set(meant) <= {each.path for each in look_up(letter)}
     for letter, path in (("ψ", "curve.relative_fitness"), ("ε", "privacy.epsilon"),
                          ("i_k", "updates.owner"), ("Ξ", "privacy.sensitivity"),
-                         ("θ_max", "model.theta_max"), ("T", "run.updates")):  # fmt: skip
+                         ("θ_max", "model.theta_max"), ("T", "run.updates"),
+                         ("PSI", "curve.relative_fitness"), ("lambda", "clock.rate"),
+                         ("Xi", "privacy.sensitivity"), ("Theta", "model.theta_max")):  # fmt: skip
         assert path in {each.path for each in look_up(letter)}
 
 

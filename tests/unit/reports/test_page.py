@@ -303,6 +303,17 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tm
     assert [row[0] for table in found for row in table.rows[1:]] == names
 
 
+def test_a_diverged_run_has_a_page_and_one_of_a_thing_is_in_the_singular(tmp_path):
+    parts = {
+        "algorithm": {"kind": "async-gossip", "step": 1e150},
+        "model": BASE["model"] | {"theta_max": 1e300},
+    }
+    for updates, text in ((9, "∞ times the least possible loss"), (1, "per owner over 1 answer, ")):
+        run = {"updates": updates, "replicates": 1}
+        place = written(tmp_path / str(updates), **parts, run=run)
+        assert text in " ".join(Seen(page([place])).words)
+
+
 @pytest.mark.long
 def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path):
     seen = Seen(page([written(tmp_path / "one", run={"updates": 25, "replicates": 1})]))

@@ -86,7 +86,7 @@ def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
     if text == "" or text.strip().lower() in data["missing"][column["name"]]:
         return unknown
     if column["codes"] is not None:
-        return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
+        return column["codes"].get(folded(text) if column["folded"] else text, unknown)
     kind, value = read_number(text, data["decimal"])
     return [value] if kind in column["kinds"] and math.isfinite(value) else unknown
 
@@ -126,8 +126,7 @@ def _decimal(text: str) -> float:
         return math.nan
 
 
-def _spelled(text: str) -> str:
-    """Return a class's name, where 1 and 1.0 are one."""
-    if not math.isfinite(value := _decimal(text)):
-        return text.strip()
-    return f"{value + 0.0:.0f}" if value.is_integer() else repr(value)
+def folded(text: str) -> str:
+    """Return what spellings of a class have in common: blanks, capitals; 1, 1.0 and 1,0 are one."""
+    word = re.sub(r"(?<=\d),00?$", "", text.strip().casefold())
+    return f"{value:.15g}" if math.isfinite(value := _decimal(word)) else text.strip().casefold()
