@@ -78,7 +78,12 @@ def pictures(
     convergence_shown = _curves(lines, notes)
     others += networks.pictures(traces.ALL, opened, notes)
     if first_result.has_events:
-        others.append((spacetime.diagram(first_result), [first_result]))
+        replicate = first_result.replicates[0]
+        happened = spacetime.events_of(first_result, replicate)
+        if len(happened) > 0:
+            others.append((spacetime.diagram(first_result, happened=happened), [first_result]))
+        else:
+            notes.append(f"space time: nothing happened in replicate {replicate}")
     shown = [(picture.of(name, shared_settings), results) for picture, results in convergence_shown]
     return shown + [(picture.of(name), results) for picture, results in others], notes
 
