@@ -356,10 +356,22 @@ class FittedOwners:
 
 
 def fit_owners(trace: MeasuredTrace) -> FittedOwners:
-    """Return when the owners of a trace ask and are online."""
+    """Return when the owners of a trace ask and are online.
+
+    Raises
+    ------
+    DataError
+        If an owner has no pauses, so that no clock can be told.
+    """
     if trace.in_rounds:
         return fit_rounds(trace.rounds()[0], trace.owner, len(trace.names))
-    return fit_presence(*trace.gaps())
+    gaps, busy, share = trace.gaps()
+    for name, pauses in zip(trace.names, gaps, strict=True):
+        if pauses.sum() <= _LEAST * len(pauses):
+            problem = f"owner {name!r} without a pause between an answer and its next request"
+            remedy = "allowed are owners with pauses: saturated clocks, and exchanges of one owner"
+            raise DataError([Fault("", problem, f"{remedy} that overlap, cannot be fitted")])
+    return fit_presence(gaps, busy, share)
 
 
 def fit_rounds(rounds: Ints, owners: Ints, n: int) -> FittedOwners:

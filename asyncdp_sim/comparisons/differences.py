@@ -91,8 +91,8 @@ class Difference:
         The largest size of the first result's finite numbers there.
     row : int or None
         The first row of a table that differs, from 0; None where it is in none.
-    new_column : bool
-        Whether it is a whole column that the first result lacks.
+    new : bool
+        Whether it is a whole column, or a figure of a summary, that the first result lacks.
     """
 
     file: str
@@ -103,7 +103,7 @@ class Difference:
     distance: float = inf
     largest: float = 0.0
     row: int | None = None
-    new_column: bool = False
+    new: bool = False
 
     @property
     def of_circumstances(self) -> bool:
@@ -213,7 +213,24 @@ def _in_json(file: str, first: Any, second: Any) -> Iterator[Difference]:
             {key: value for key, value in content.items() if key not in absent}
             for content in (first, second)
         )
-    yield from between(file, first, second)
+    for item in between(file, first, second):
+        lacked = _lacked(first, item.place) if item.place.startswith("summary.") else None
+        yield item if lacked is None else replace(item, place=lacked, new=True)
+
+
+def _lacked(content: Any, place: str) -> str | None:
+    """Return the key path at which tables lack a place; None where they have it or another value.
+
+    Several places may be of one key: a figure that is a table of its own.
+    """
+    keys = place.split(".")
+    for depth, key in enumerate(keys, start=1):
+        if not isinstance(content, Mapping):
+            return None
+        if key not in content:
+            return ".".join(keys[:depth])
+        content = content[key]
+    return None
 
 
 def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
@@ -224,7 +241,7 @@ def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
     )
     new = in_second.keys() - in_first.keys()
     for item in between(file, in_first, in_second):
-        yield replace(item, new_column=item.place in new)
+        yield replace(item, new=item.place in new)
     yield from between(file, _metadata(first), _metadata(second))
     for name in (name for name in in_second if name in in_first):
         if not first[name].equals(second[name]):

@@ -165,7 +165,10 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
         text += f"; lines for {drawn[0].selection}"
     if len(drawn) > 1 and any(_lines_coincide(column, drawn[0].path, rows) for column in shown):
         text += "; gray where all lines coincide"
-    ended = np.concatenate([table["time_to_end"] for table in rows])
+    ended, psi = (np.concatenate([table[name] for table in rows]) for name in ("time_to_end", PSI))
+    diverged = int(np.count_nonzero(np.isinf(psi)))
+    if diverged > 0 and PSI in shown:
+        text += f"; in {diverged} of {len(psi)} cells ψ is infinite, as the model diverged"
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         text += f"; in {missing} of {len(ended)} cells not all replicates reached T"

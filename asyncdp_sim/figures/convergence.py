@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.core.words import number, numbers
+from asyncdp_sim.core.words import agreed, number, numbers
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
@@ -221,7 +221,8 @@ def _drawn(name: str, lines: Sequence[CurveLine], axis: str, across: str, shown:
         marks.append(Layer("line", name="published, last update", look=diamond))
     model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
     fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
-    limits = (since or 0, max(grid[-1] for grid, _ in curves))
+    end = max(grid[-1] for grid, _ in curves)
+    limits = (since or 0, end if end > 0 else 1)  # of results without updates there is a point
     panel = Panel(marks, Side(across, since is not None, limits), Side(fitness, True, grid=True))
     unit = unit_of(line.result.manifest["scenario"] for line in lines)
     drawn = Declaration([panel], (6.5, 3.8), in_unit(ending(table, axis, "ψ"), unit))
@@ -250,7 +251,7 @@ def ending(table: Columns, axis: str, called: str, of: str = "relative_fitness")
     last = {name: float(table[f"{of}_median"][row]) for name, row in ends.items()}
     best, worst = min(last, key=lambda n: last[n]), max(last, key=lambda n: last[n])
     reached = number(float(table[axis][ends[best]]))
-    after = f"After {reached} updates" if axis == "k" else f"After {reached} units"
+    after = agreed(f"After {reached} {'updates' if axis == 'k' else 'units'}")
     if len(last) == 1:
         low, high = (float(table[f"{of}_{end}"][ends[best]]) for end in ("q25", "q75"))
         if low == high:
@@ -374,7 +375,7 @@ def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
 def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     """Draw ψ of results over that of the first one, within the replicates that both have.
 
-    None where no result has k and replicates in common with the first, of one seed.
+    None where no result has updates and replicates in common with the first, of one seed.
     """
     first, *rest = lines
     ratios = [_ratio(first.result, line.result) for line in rest]
@@ -403,7 +404,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
 
 
 def _ratio(first: Result, second: Result) -> Quartiles | None:
-    """Return the k that both recorded, and quartiles of the ratio at them; None without any."""
+    """Return the k that both recorded, and quartiles of the ratio at them; None if all are 0."""
     if first.manifest["seed"] != second.manifest["seed"]:
         return None
     ours, theirs = (
@@ -413,7 +414,6 @@ def _ratio(first: Result, second: Result) -> Quartiles | None:
     both = ours.to_frame("first").join(theirs.to_frame("second"), how="inner")
     both = both[(both["first"] > NOTHING) & (both["second"] > NOTHING)]
     both = both[np.isfinite(both).all(axis=1)]
-    if len(both) == 0:
-        return None
-    by_k = (both["second"] / both["first"]).groupby("k").quantile([0.25, 0.5, 0.75]).unstack()
-    return by_k.index.to_numpy(), by_k.to_numpy().T
+    by_k = (both["second"] / both["first"]).groupby("k").quantile(QUARTILES).unstack()
+    ks = by_k.index.to_numpy()
+    return (ks, by_k.to_numpy().T) if ks.any() else None

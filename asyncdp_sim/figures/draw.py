@@ -9,6 +9,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
+from asyncdp_sim.core.words import ranges
 from asyncdp_sim.figures import (
     break_even,
     changes,
@@ -78,7 +79,12 @@ def pictures(
     convergence_shown = _curves(lines, notes)
     others += networks.pictures(traces.ALL, opened, notes)
     if first_result.has_events:
-        others.append((spacetime.diagram(first_result), [first_result]))
+        replicate = first_result.replicates[0]
+        happened = spacetime.events_of(first_result, replicate)
+        if len(happened) > 0:
+            others.append((spacetime.diagram(first_result, happened=happened), [first_result]))
+        else:
+            notes.append(f"space time: nothing happened in replicate {replicate}")
     shown = [(picture.of(name, shared_settings), results) for picture, results in convergence_shown]
     return shown + [(picture.of(name), results) for picture, results in others], notes
 
@@ -132,7 +138,8 @@ def _curves(lines: Sequence[CurveLine], notes: list[str]) -> list[Shown]:
     """Return the convergence figures."""
     updated = [line for line in lines if line.result.summary["updates"] > 0]
     if len(updated) < len(lines):
-        notes.append(f"{len(lines) - len(updated)} convergence curves: nothing was updated")
+        without = f"{len(lines) - len(updated)} of {len(lines)} convergence curves"
+        notes.append(f"{without}: nothing was updated")
     if len(updated) == 0:
         return []
     replicates = [line.result.columns("curve", "replicate")[0] for line in updated]
@@ -169,7 +176,7 @@ def _compared(sweep: Sweep, notes: list[str]) -> tuple[list[CurveLine], str]:
         note += f" figures, which compare {first_path} with all else as in the first cell"
         notes.append(note)
     if sweep.missing:
-        notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
+        notes.append(f"cell{'s' * (len(sweep.missing) > 1)} {ranges(sweep.missing)}: no result")
     lines = [CurveLine(cell.result, cell.label(compared_paths)) for cell in cells]
     return lines, cells[0].label([path for path in sweep.paths if path not in compared_paths])
 

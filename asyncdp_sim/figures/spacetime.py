@@ -37,18 +37,16 @@ _DETAILS = {detail.name.replace("_", "-"): detail.value for detail in Detail} | 
 
 
 def events_of(result: Result, replicate: int) -> Table:
-    """Return the events of a replicate.
+    """Return the events of a replicate; no rows where nothing happened in it.
 
     Raises
     ------
     ResultError
-        If the result kept no events, or its table is damaged, or lacks this replicate.
+        If the result kept no events, or its table is damaged.
     """
     names = ("replicate", "tick", "kind", "owner", "message", "attempt", "detail")
     columns = dict(zip(names, result.columns("events", *names), strict=True))
     chosen = columns["replicate"] == replicate
-    if not chosen.any():
-        raise not_a_result(result.directory, f"no events of replicate {replicate}")
     columns = {name: column[chosen] for name, column in columns.items()}
     rows = np.empty(np.count_nonzero(chosen), dtype=EVENTS)
     for name in ("tick", "owner"):
@@ -369,10 +367,11 @@ def diagram(
     result : Result
         With events, unless they are given.
     start, end : float, optional
-        The window [start, end) in time units; by default ``window`` units, or fewer where more
-        than ``most`` messages would be drawn or the run is shorter.
+        The window [start, end) in time units; by default ``window`` units, or up to the end of the
+        run where nothing happens in them; fewer where more than ``most`` messages would be drawn or
+        the run is shorter.
     happened : structured array, optional
-        The events of this replicate, where the result did not keep them.
+        The events of this replicate, where they are at hand; read by default.
     window, most : number
         Time units and messages at which a window without an ``end`` ends.
     inches : float, optional
@@ -385,6 +384,8 @@ def diagram(
     """
     chosen = result.replicates[0]
     events = events_of(result, chosen) if happened is None else happened
+    if len(events) == 0:
+        raise not_a_result(result.directory, f"no events of replicate {chosen}")
     over = int(events["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
@@ -392,6 +393,9 @@ def diagram(
     may_go_on = until is not None and to_ticks(until) > over  # after the last event
     every = marks(events, max(over, last) if may_go_on else over)
     rows = within(every, first, last)
+    if len(rows) == 0 and end is None:
+        last = over + 1
+        rows = within(every, first, last)
     if len(rows) == 0:
         reason = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
         raise not_a_result(result.directory, f"{reason} of replicate {chosen}")

@@ -260,6 +260,8 @@ def _in_unit(declared: Declaration, unit: str | None) -> Declaration:
 def least_in_words(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
     """Return in a sentence where a quantity is least, its interval, and how many others meet it.
 
+    Without an interval: how many other values are the same.
+
     Parameters
     ----------
     rows : sequence of Columns
@@ -287,7 +289,8 @@ def least_in_words(rows: Sequence[Columns], what: str, called: str, *names: str)
         near = int(np.count_nonzero(low <= high[best])) - 1
         also = f"; {near} of {len(value) - 1} other intervals meet its own" * (near > 0)
     else:
-        also = ""
+        same = int(np.count_nonzero(value == value[best])) - 1
+        also = f"; {same} of {len(value) - 1} other values are the same" * (same > 0)
     return f"{text}, for {setting}{also}" if setting else text
 
 

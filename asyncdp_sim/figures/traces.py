@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import agreed, number
 from asyncdp_sim.figures.drawer import Layer, Panel, Side
 from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
 from asyncdp_sim.figures.style import (
@@ -72,7 +72,7 @@ def title_by_update(rows: Columns, result: Result) -> str:
     owner, count = np.unique(rows["owner"], return_counts=True)
     most, n_updates = int(np.argmax(count)), len(np.unique(rows["k"]))
     name = result.participants.labels[result.participants.places(owner[[most]])[0] - 1]
-    text = f"{len(owner)} of {result.n_owners:,} owners made the first {n_updates} updates"
+    text = agreed(f"{len(owner)} of {result.n_owners:,} owners made the first {n_updates} updates")
     return f"{text}; owner {name} made most, {count[most]}" if count.max() > 1 else text
 
 
@@ -90,7 +90,7 @@ def _by_time(result: Result) -> Drawn:
     end = float(rows["time"][-1])
     unit = unit_of([result.manifest["scenario"]])
     pause = float(np.diff(np.unique(rows["time"]), prepend=0.0).max())
-    title = f"The first {len(np.unique(rows['k']))} updates took {number(end)} units, "
+    title = agreed(f"The first {len(np.unique(rows['k']))} updates took {number(end)} units, ")
     title += f"with pauses of at most {number(pause)}"
     across = Side(time_axis(unit), limits=(0, end * 1.01 if end > 0 else 1.0))
     limits = (0.7 - HALF, result.n_owners + 0.3 + HALF)
@@ -318,7 +318,7 @@ def title_staleness(table: Columns) -> str:
     """Return the mean staleness and how far nearly all updates go, and what theory expects."""
     stale, share = table["staleness"], table["share"]
     most = int(stale[np.searchsorted(np.cumsum(share), 0.95)])
-    text = f"An answer is {number(float(stale @ share))} updates old on average"
+    text = agreed(f"An answer is {number(float(stale @ share))} updates old on average")
     if "law" in table:
         text += f" (theory: {number(float(stale @ table['law'] / table['law'].sum()))})"
     return f"{text}, and 95 % are at most {most}"

@@ -23,7 +23,7 @@ from asyncdp_sim.core.words import agreed, number, sentence
 from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.picture import Picture, inline, write
-from asyncdp_sim.figures.spacetime import diagram
+from asyncdp_sim.figures.spacetime import diagram, events_of
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.answer import PageTable, cells, key_numbers, owners, shown
@@ -272,12 +272,14 @@ def spacetime(result: Result) -> dict[str, Any]:
     """
     if result.summary["simulated_time"] == 0:
         return {"figure": None, "note": "nothing takes time"}
-    happened, origin = None, "as the run kept them"
-    if not result.has_events:
-        traced = _first_events(result)
-        if isinstance(traced, Unknown):
-            return {"figure": None, "note": traced.reason}
-        happened, origin = traced, "simulated again from the seed, as the run kept none"
+    kept = result.has_events
+    happened = events_of(result, result.replicates[0]) if kept else _first_events(result)
+    if isinstance(happened, Unknown) or len(happened) == 0:
+        note = happened.reason if isinstance(happened, Unknown) else "nothing happened"
+        return {"figure": None, "note": note}
+    origin = (
+        "as the run kept them" if kept else "simulated again from the seed, as the run kept none"
+    )
     picture = diagram(
         result, happened=happened, window=WHOLE_RUN, most=MESSAGES, inches=MESSAGE_INCHES
     )
@@ -299,9 +301,7 @@ def _first_events(result: Result) -> npt.NDArray[np.void] | Unknown:
     window = network.model_copy(update={"updates": min(network.updates, UPDATES)})
     scope = Streams(int(result.manifest["seed"])).within("replicate", result.replicates[0])
     events = simulate(window, scope, events=True).events
-    if events is None or len(events) == 0:
-        return Unknown("nothing happened")
-    return events
+    return Unknown("nothing happened") if events is None else events
 
 
 def of_forecast(file: Path) -> dict[str, Any]:

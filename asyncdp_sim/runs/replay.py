@@ -5,7 +5,7 @@ Where another BLAS kernel changes last digits, models and curves are compared to
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from math import inf
@@ -196,10 +196,11 @@ def require_same(directory: Path, again: Path) -> list[str]:
     """Compare a result or a sweep with what was made again; return notes on what it was made with.
 
     Other versions, another commit and another processor are no difference by themselves, nor is
-    what is known of the numbers: they are reported, with the differences or alone. So is a column
-    that only the new result has: the earlier one may be older than the column. Where another BLAS
-    kernel has made it, or an unknown one, models and curves may differ in last digits; a note that
-    begins with ``OTHER_ALGEBRA`` says how far they do.
+    what is known of the numbers: they are reported, with the differences or alone. So is a column,
+    or a figure of a summary, that only the new result has: the earlier one may be older than it,
+    and the digest of a curve with more columns is another. Where another BLAS kernel has made it,
+    or an unknown one, models and curves may differ in last digits; a note that begins with
+    ``OTHER_ALGEBRA`` says how far they do.
 
     Raises
     ------
@@ -209,16 +210,12 @@ def require_same(directory: Path, again: Path) -> list[str]:
     differences = list(directories(directory, again))
     versions = read_manifest(directory)["versions"]
     lines = [f"{directory} was made {item}" for item in _circumstances(versions, differences)]
-    new = [item for item in differences if item.new_column]
-    lines += dict.fromkeys(map(_new_column, new))  # cells of a sweep have the same
-    differ = sorted(
-        (
-            item
-            for item in differences
-            if not (item.of_circumstances or item.new_column or _of_gains(item))
-        ),
-        key=Difference.order,
-    )
+    new = [item for item in differences if item.new]
+    lines += dict.fromkeys(map(_new_in_words, new))  # cells of a sweep have the same
+    longer = {Path(item.file).parent for item in new if Path(item.file).name == "curve.parquet"}
+    known = (item for item in differences if not (item.of_circumstances or item.new))
+    differ = [item for item in known if not (_of_gains(item) or _of_longer(item, longer))]
+    differ.sort(key=Difference.order)
     if len(differ) == 0:
         return lines
     kernels = other_kernels(directory)
@@ -232,11 +229,21 @@ def require_same(directory: Path, again: Path) -> list[str]:
     return [*lines, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
 
 
-def _new_column(differs: Difference) -> str:
-    """Return the note on a column that only the new result has."""
-    return (
-        f"{Path(differs.file).name} has a column now that the earlier result lacks: {differs.place}"
-    )
+def _new_in_words(differs: Difference) -> str:
+    """Return the note on a column or a figure that only the new result has."""
+    file = Path(differs.file)
+    what = "column" if file.suffix == ".parquet" else "figure"
+    return f"{file.name} has a {what} now that the earlier result lacks: {differs.place}"
+
+
+def _of_longer(differs: Difference, curves: Collection[Path]) -> bool:
+    """Return whether a difference is in the digest of one of these folders' curves.
+
+    Its columns are compared themselves.
+    """
+    key, *cells = differs.place.removesuffix(".curve").split(".")
+    curve = key == "fingerprints" and differs.place.endswith(".curve")
+    return curve and Path(differs.file).parent.joinpath(*cells) in curves
 
 
 def _of_gains(differs: Difference) -> bool:

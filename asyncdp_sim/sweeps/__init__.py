@@ -99,7 +99,7 @@ def sweep(
         if is_finished(text, into, cells, place):
             return status(scenario, place)
         with into.claimed():
-            require_same_making(text, into, place, mixed_versions=mixed_versions)
+            require_same_making(text, into, cells, place, mixed_versions=mixed_versions)
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
             reported = _Cells(progress, len(cells), len(cells) - len(todo))

@@ -50,18 +50,23 @@ class Folder:
 
     root: Path
 
-    def entries(self, name: str = "") -> dict[str, float | None]:
+    def entries(self, name: str = "") -> dict[str, float]:
         """Return the entries of a directory and when they came (seconds).
 
         Directories appear by being renamed, so they are complete.
         """
+        came: dict[str, float] = {}
         try:
-            with os.scandir(self.root / name) as result:
-                return {e.name: e.stat().st_mtime for e in result if not e.name.startswith(".")}
+            with os.scandir(self.root / name) as entries:
+                for entry in entries:
+                    if not entry.name.startswith("."):
+                        with suppress(FileNotFoundError):  # a link to nothing, or renamed just now
+                            came[entry.name] = entry.stat().st_mtime
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
             raise unreachable(self.root, error) from None
+        return came
 
     def put(self, name: str, content: Any, metadata: Metadata | None = None) -> None:
         """Write a file of the folder, as :func:`asyncdp_sim.results.write.write_into` does."""

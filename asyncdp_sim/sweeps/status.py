@@ -247,13 +247,18 @@ def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], pl
 
 
 def require_same_making(
-    said: Mapping[str, Any], into: Folder, place: Path, *, mixed_versions: bool
+    said: Mapping[str, Any],
+    into: Folder,
+    cells: Sequence[Cell],
+    place: Path,
+    *,
+    mixed_versions: bool,
 ) -> None:
     """Raise if finished cells or traces come from other data files, or from other versions.
 
     Parameters
     ----------
-    said, into, place
+    said, into, cells, place
         As in :func:`is_finished`.
     mixed_versions : bool
         Whether other versions are allowed.
@@ -261,27 +266,25 @@ def require_same_making(
     Raises
     ------
     ResultError
-        Naming which parts have which versions.
+        Naming which parts have which versions, or if a cell's manifest is damaged.
     """
-    now = _digests(said)
-    rest: dict[str, list[str]] = {}
-    for name, manifest in manifests(into).items():
+    now, present = _digests(said), into.entries()
+    made: dict[str, Any] = {}
+    for name in (cell.name for cell in cells if cell.name in present):
+        manifest = read_manifest(into.root / name, "summary")
         if not _digests(manifest["scenario"]) <= now:
             raise _other_data(place / name)
-        _note(rest, name, manifest["versions"])
-    for name, made in versions_of_traces(into).items():
-        _note(rest, name, made)
+        made[name] = manifest["versions"]
+    rest: dict[str, list[str]] = {}
+    for name, by in (made | versions_of_traces(into)).items():
+        which = ", ".join(f"{part} {text}" for part, text in other_versions(by).items())
+        if which != "":
+            rest.setdefault(which, []).append(name)
     if len(rest) == 0 or mixed_versions:
         return
     parts = [f"{some_of(names, _MOST)} made with {which}" for which, names in rest.items()]
     remedy = "allowed are parts of one version, in a new directory, or --mixed-versions"
     raise ResultError([Fault("--out", "; ".join(parts), remedy)], str(place))
-
-
-def manifests(into: Folder) -> dict[str, dict[str, Any]]:
-    """Return the manifest of every finished cell, by its name."""
-    names = sorted(name for name in into.entries() if name.startswith("cell-"))
-    return {name: read_manifest(into.root / name, "summary") for name in names}
 
 
 def versions_of_traces(into: Folder) -> dict[str, Any]:
@@ -297,12 +300,6 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
             made.pop("loop", None)  # older versions name the event loop here
         by_name[f"traces/{network}"] = made
     return by_name
-
-
-def _note(others: dict[str, list[str]], name: str, made: object) -> None:
-    which = ", ".join(f"{part} {text}" for part, text in other_versions(made).items())
-    if which != "":
-        others.setdefault(which, []).append(name)
 
 
 def _digests(said: Mapping[str, Any]) -> set[str]:
@@ -394,7 +391,7 @@ def status(scenario: Scenario | None, place: Path) -> Status:
     came = [entries[name] for name in done if name in entries]
     records = _failures(into)
     machine = any(record.get("machine") is True for record in records.values())
-    pace = _pace([when for when in came if when is not None])
+    pace = _pace(came)
     seconds = None if pace is None else (cells - len(came) - len(records)) * pace
     return Status(cells, len(came), _reasons(records), seconds, machine)
 

@@ -87,7 +87,7 @@ def test_its_numbers_are_made_again_whatever_loop_made_it(command, result):
         str(each)
         for each in numbers
         if not each.place.startswith(("asyncdp.", "attacker_"))
-        and not each.new_column
+        and not each.new
         and each.distance > 1e-9 * each.largest
     ]
     assert wrong == []

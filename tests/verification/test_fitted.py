@@ -8,6 +8,7 @@ from math import log
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.imports import (
     MeasuredTrace,
     fit_law,
@@ -179,3 +180,11 @@ def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
     assert "latency.query: constant, mean 7 ± 0" in told
     second_half_is_predicted(told, 1)
     assert load(tmp_path / "fitted.toml")[0].protocol.kind == "rounds"
+
+
+@pytest.mark.parametrize("apart", [5.0, 1.0], ids=["saturated", "overlapping"])
+def test_owners_without_pauses_are_refused(apart):
+    asked = apart * np.arange(60)
+    trace = MeasuredTrace(("a",), np.zeros(60, int), asked, asked, asked + 4, asked + 5)
+    with pytest.raises(DataError, match="given owner 'a' without a pause"):
+        fit_owners(trace)

@@ -196,6 +196,21 @@ LOCKED: list[Row] = [
     (3.0, "request_sent", 3, 3),
     (3.1, "request_lost", 3, 3, None, "noise"),
 ]
+
+
+@pytest.mark.long
+def test_events_that_come_late_or_never_stop_no_picture(tmp_path, result):
+    late = [(100.0 + row[0], *row[1:]) for row in LOCKED]
+    source = made(tmp_path / "made", [[], late])  # replicate 1 has none
+    assert (
+        "t in [0, 103) of " in spacetime.diagram(Result.read(made(tmp_path / "l", [late]))).caption
+    )
+    (source / "events.parquet").rename(result / "events.parquet")
+    found = draw_all(result)
+    assert "space-time" not in [path.stem for path in found.pictures]
+    assert found.notes[-1] == "space time: nothing happened in replicate 1"
+
+
 EXPECTED = """\
 what,owner,message,attempt,start,end
 offline,3,0,0,0.5,2.5

@@ -394,3 +394,4 @@ def test_where_every_model_diverges_and_nothing_else_changes_its_psi_is_drawn(tm
         curve_of(cell, [np.inf] * 3, reached=999)
     picture = FIGURE.picture(finished(tmp_path, {"owners.count": [3, 10, 30]}))
     assert len(picture.figure.axes) == 1
+    assert "; in 3 of 3 cells ψ is infinite, as the model diverged" in picture.caption

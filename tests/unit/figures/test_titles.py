@@ -14,7 +14,7 @@ from analysis.studies.where_it_ends import nearest
 from analysis.studies.whom_to_ask import FIGURE, cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.break_even import from_half
-from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
+from asyncdp_sim.figures.convergence import CurveLine, by_time, by_update, ending, psi_ratio
 from asyncdp_sim.figures.drawer import lettered
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least_in_words
@@ -29,7 +29,7 @@ from scenarios.beyond.routing_accuracy import CHOSEN, lasting
 from scenarios.beyond.waves import growing
 from tests.peers.ns3.picture import BROADCAST, EIFS
 from tests.peers.ns3.picture import nearest as nearest_to_ns3
-from tests.unit.figures.made import curve, made
+from tests.unit.figures.made import curve, made, write_table
 
 K = {"line": np.array(["a", "a", "b", "b"]), "k": np.array([0, 60, 0, 60])}
 MEDIAN = {"relative_fitness_median": np.array([9.0, 0.5, 9.0, 2.0])}
@@ -51,6 +51,10 @@ def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
         == "Mean ψ is least, 0.35 (0.25 to 0.45), for ε = 3; 1 of 2 other intervals meet its own"
     )
     assert least_in_words([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
+    tied = dict.fromkeys(("psi", "psi_low", "psi_high"), np.array([2.0, 3.0, 2.0]))
+    tied["series"] = np.array(["a", "b", "c"])
+    said = "Mean ψ is least, 2, for a; 1 of 2 other values are the same"
+    assert least_in_words([tied], "psi", "mean ψ", "series") == said
 
 
 def test_the_first_to_a_target_is_one_whose_interval_has_an_upper_end():
@@ -87,6 +91,22 @@ def test_curves_and_ratios_are_told(tmp_path):
     ratio = psi_ratio(lines)
     assert ratio is not None
     assert ratio.said.title == "After 9 updates the ratio to ψ of a is 0.5"
+
+
+def test_of_one_update_and_of_none_titles_and_axes_are_right(tmp_path):
+    lines = []
+    start = {"replicate": [1], "k": [0], "time": [0.0], "relative_fitness": [20.0]}
+    for name in ("a", "b"):
+        write_table(made(tmp_path / name), "curve", start)
+        lines.append(CurveLine(Result.read(tmp_path / name), name))
+    for picture in (by_update(lines), by_time(lines)):
+        assert picture.figure.axes[0].get_xlim() == (0, 1)
+    assert psi_ratio(lines) is None  # where all begin is no comparison
+    curve(made(tmp_path / "c"), [2.0], k=1)
+    ended = by_update([CurveLine(Result.read(tmp_path / "c"))])
+    assert ended.said.title == "After 1 update ψ is 2"
+    stale = {"staleness": np.arange(3), "share": np.array([0.0, 1.0, 0.0])}
+    assert traces.title_staleness(stale).startswith("An answer is 1 update old on average")
 
 
 def test_gaps_staleness_and_shares_are_held_against_their_law():

@@ -308,24 +308,45 @@ def test_a_table_too_many(two):
     (two / "kept" / "more.parquet").unlink()
 
 
-def test_a_column_that_only_the_new_result_has_is_a_note(two):
-    """An earlier result has no column that was added since; it may lack none of those it had."""
-    kept = list((two / "kept").rglob("owners.parquet"))
-    for name in ("kept", "again"):
+NEW = {
+    "owners.parquet": ("column", "attempts"),
+    "curve.parquet": ("column", "fitness"),
+    "manifest.json": ("figure", "summary.psi_split"),
+}
+"""What a version may come to write, by file."""
+
+
+def lacking(file: Path, place: str) -> bytes:
+    """Return a table without a column, or a manifest without a key and with other digests."""
+    if file.suffix == ".parquet":
+        sink = pa.BufferOutputStream()
+        pq.write_table(pq.read_table(file).drop_columns([place]), sink)
+        return sink.getvalue().to_pybytes()
+    manifest = json.loads(file.read_bytes())
+    if place.startswith("summary.") and "summary" in manifest:
+        del manifest["summary"][place.removeprefix("summary.")]
+    for digests in (manifest["fingerprints"], *manifest["fingerprints"].values()):
+        if place == "fitness" and "curve" in digests:
+            digests["curve"] = "0" * 64
+    return json.dumps(manifest).encode()
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_what_only_the_new_result_has_is_a_note(name, two):
+    """An earlier result has no column or figure that came since; it lacks none of those it had."""
+    what, place = NEW[name]
+    edit = {name, "manifest.json"} if name == "curve.parquet" else {name}
+    for side in ("kept", "again"):
         with ExitStack() as edits:
-            for file in kept:
-                table = two / name / file.relative_to(two / "kept")
-                sink = pa.BufferOutputStream()
-                pq.write_table(pq.read_table(table).drop_columns(["attempts"]), sink)
-                edits.enter_context(edited(table, sink.getvalue().to_pybytes()))
+            for file in [path for path in (two / side).rglob("*") if path.name in edit]:
+                edits.enter_context(edited(file, lacking(file, place)))
             said, notes = compared(two)
-        if name == "kept":
+        if side == "kept":
             assert said == ""
-            assert notes == [
-                "owners.parquet has a column now that the earlier result lacks: attempts"
-            ]
+            assert notes == [f"{name} has a {what} now that the earlier result lacks: {place}"]
         else:
-            assert "owners.parquet attempts (int32, again nothing)" in said
+            assert f"{place}{'.bias' if what == 'figure' else ''} (" in said
+            assert "again nothing)" in said
             assert notes == []
 
 

@@ -194,6 +194,18 @@ def test_what_others_put_there_stays(tmp_path):
     assert os.listdir(out) == ["mine.txt"]
 
 
+def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
+    """A link to nothing hides no cell, and a file whose name begins as theirs is none."""
+    out = tmp_path / "result"
+    interrupted(scenario, out)
+    (out / "gone").symlink_to("nowhere")
+    (out / "cell-notes.txt").touch()
+    assert status(scenario, out).done == 1
+    sweep(scenario, out)
+    (out / "cell-notes.txt").unlink()
+    as_if_let_alone(scenario, out)
+
+
 # Warnings of the cells of a sweep: records merged, then put into words.
 
 HORIZON = "the time horizon was reached"
