@@ -37,6 +37,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 from tests.cli.scenes import SMALL
 from tests.reproducibility.runs import scenario
+from tests.tables import table
 from tests.together import together
 
 # The dictionary of columns: all that runs write is in it, and what it says of values is so.
@@ -60,38 +61,7 @@ ENERGY = {
     "idle": 0.1, "listening": 0.4, "computing": 5.0, "sending": [1.0, 1.2, 1.4], "receiving": 0.8,
     "byte_sent": 1e-6, "learner": {"idle": 50.0, "busy": 80.0},
 }  # fmt: skip
-RUNS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "held out, alone": {
-        "data": HELD_OUT, "run__alone": True, "run__split": True, "owners__names": ["a", "b", "c"],
-    },
-    "labels": {"data": LABELS, "model__kind": "logistic", "run__alone": True,
-               "privacy__sensitivity": CLIP},
-    "one replicate": {"run__replicates": 1, "run__split": True},
-    "gaussian": {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6, "privacy__overlap": 2},
-    "pld": {
-        "privacy__accountant": "pld", "privacy__delta": 1e-6, "privacy__sensitivity": CLIP,
-    },
-    "csma": {"channel": CSMA, "protocol": {"kind": "push"}},
-    "rounds": {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 1.0}},
-    "bare": {"privacy": {"mechanism": "none"}, "availability": {"kind": "bernoulli",
-             "probability": 0.5}},
-    "graph": {
-        "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
-        "clock": {"kind": "poisson", "rate": 1.0},
-        "algorithm": {"kind": "gossip-graph", "rho": 1.0},
-    },
-    "averaging": AVERAGING,
-    "energy": {"energy": ENERGY},
-    "whole owners": {
-        "protocol": {"kind": "rounds"},
-        "algorithm": {"kind": "parameter-server", "step": 0.2},
-        "privacy": {
-            "epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
-            "observer": "model", "sensitivity": {"kind": "adaptive-clip", "start": 0.5},
-        },
-    },
-}  # fmt: skip
+RUNS: dict[str, dict[str, Any]] = table(__file__, "runs_of_columns.toml")  # fmt: skip
 
 
 CATEGORY = "dictionary<values=string, indices=int8, ordered=0>"

@@ -25,30 +25,15 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
+from tests import tables
 from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
 from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
-ALGORITHMS = {
-    "async-gossip": {},
-    "gossip by push": PUSH,
-    "fedasync": {
-        "algorithm": {"kind": "fedasync", "step": 0.3, "mixing": 0.5, "weighting": "hinge"},
-        **PUSH,
-    },
-    "fedbuff": {
-        "algorithm": {"kind": "fedbuff", "step": 0.3, "server_step": 1.0, "buffer": 2,
-                      "weighting": "polynomial"},
-        **PUSH,
-    },
-    "collab-1": {"algorithm": {"kind": "collab-1", "rho": 90.0}, **ROUNDS},
-    "collab-2": {"algorithm": {"kind": "collab-2", "step": 0.1}, **ROUNDS},
-    "parameter-server": {
-        "algorithm": {"kind": "parameter-server", "step": 0.1, "exponent": 0.6}, **ROUNDS
-    },
-}  # fmt: skip
+TABLE = tables.table(__file__, "flower.toml")
+ALGORITHMS = TABLE["algorithms"]
 
 
 @pytest.fixture

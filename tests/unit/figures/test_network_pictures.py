@@ -16,6 +16,7 @@ from asyncdp_sim.figures.spacetime import LOOKS
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
+from tests.tables import table
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
@@ -138,22 +139,10 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     assert throughput.FIGURE.why_not(sweep) == reason
 
 
-@pytest.mark.parametrize(
-    ("channel", "named"),
-    [
-        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05},
-         ["infinite population, a = 0.1 airtimes", "exact for 5 owners"]),
-        ({"kind": "slotted-aloha", "airtime": 0.2, "slot": 0.2},
-         ["infinite population, Ge^{-G}", "exact for 5 owners"]),
-        ({"kind": "aloha", "airtime": 0.2, "capture_ratio": 2.0},
-         ["infinite population, Ge^{-2Gz/(1+z)}", "exact for 5 owners"]),
-        ({"kind": "aloha", "airtime": 0.2, "retransmissions": 1},
-         ["infinite population, Ge^{-2G}"]),
-        ({"kind": "parallel", "channels": 2, "each": {"kind": "aloha", "airtime": 0.2}},
-         ["infinite population, 2 channels"]),
-        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05, "persistence": 0.5}, []),
-    ],
-)  # fmt: skip
+TABLE = table(__file__, "network_pictures.toml")
+
+
+@pytest.mark.parametrize(("channel", "named"), TABLE["curves"])
 def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
     sweep = swept(tmp_path / "sweep", loads, channel=channel)
@@ -196,24 +185,7 @@ LOCKED: list[Row] = [
     (3.0, "request_sent", 3, 3),
     (3.1, "request_lost", 3, 3, None, "noise"),
 ]
-EXPECTED = """\
-what,owner,message,attempt,start,end
-offline,3,0,0,0.5,2.5
-tick,1,0,0,1.0,1.0
-request,1,1,0,1.0,1.1
-query,1,1,0,1.1,1.3
-lock,1,1,0,1.1,2.4
-tick,2,0,0,1.2,1.2
-request refused,2,2,0,1.2,1.3
-computing,1,1,0,1.3,1.6
-answer lost,1,1,1,1.6,2.0
-tick dropped,1,0,0,1.7,1.7
-tick dropped,3,0,0,1.8,1.8
-answer,1,1,2,2.0,2.4
-update,1,1,0,2.4,2.4
-tick,3,0,0,3.0,3.0
-request lost,3,3,0,3.0,3.1
-"""
+EXPECTED = TABLE["expected"]
 
 
 def rows(picture: Picture) -> list[dict[str, str]]:
