@@ -172,7 +172,6 @@ def test_who_differ_are_both_named():
     assert f", against {one.describe()}; or {two.describe()}" in text
 
 
-LIVE = {"learning": "live", "target": 0.1}
 UNKNOWN_TO_BOTH = TABLE["unknown_to_both"]
 UNKNOWN_OF_SUMS = TABLE["unknown_of_sums"]
 UNKNOWN_TO_A_NODE = TABLE["unknown_to_a_node"]

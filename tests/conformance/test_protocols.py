@@ -41,7 +41,6 @@ K = EventKind
 PERFECT = [each for each in examples(Protocol) if each.update_of in ("pair", "servers")]
 PROTOCOLS = [each for each in examples(Protocol) if each not in PERFECT]
 """Protocols that lose nothing, by definition; they have suites of their own."""
-BURSTS = {"to_bad": 0.3, "to_good": 0.5}
 CHANNELS: dict[str, dict[str, Any]] = table(__file__, "lossy_channels.toml")
 EACH = pytest.mark.parametrize("protocol", PROTOCOLS, ids=said)
 OVER = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)

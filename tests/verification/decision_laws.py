@@ -7,8 +7,6 @@ import numpy as np
 from asyncdp_sim.decision import Gain, JointModels, LinearModels, OwnRows, judge_fresh
 from asyncdp_sim.decision.rows import probabilities
 
-POOL = 400
-"""Joint models of a law, of which every owner meets some: their noise is the runs'."""
 SIGMA = 1e-3
 
 

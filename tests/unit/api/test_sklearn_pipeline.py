@@ -15,7 +15,6 @@ from tests.one_in import one_in
 
 ROWS, PUBLIC = 240, 60
 CLIP = '{ kind = "clip", bound = 1.0 }'
-DOMAIN = '{ kind = "domain", row_norm = 1.5, target_max = 2.0 }'
 CLASSES = {
     "answer": ["no", "yes"],
     "bit": [0.0, 1.0],

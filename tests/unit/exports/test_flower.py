@@ -30,7 +30,6 @@ from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
 from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
-ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
 TABLE = tables.table(__file__, "flower.toml")
 ALGORITHMS = TABLE["algorithms"]

@@ -192,8 +192,6 @@ def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_ra
 # A model of classes is held against the labels that data are known to have.
 
 NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
-SPLIT = 'kind = "{}"\nfeatures = 2\npublic_records = 50'
-GAUSSIAN = 'kind = "gaussian"\nfeatures = 2\nlabels = true'
 
 
 TABLE = table(__file__, "cells.toml")
