@@ -40,14 +40,7 @@ def scenario(tmp_path: Path) -> Scenario:
     return banks(tmp_path)
 
 
-@one_in(3, "changes", [
-    {},
-    {"data": {"preprocessing": "eigen-uncentred"}},
-    {"data": {"held_out": 0.2}},
-    {"data": {"columns": {"purpose": {"kind": "ordinal", "order": ["study", "car", "house"]}}}},
-    {"data": {"columns": {"purpose": {"kind": "classes", "values": ["study", "car", "house"]}}}},
-    {"privacy": {"sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 3.0}}},
-])  # fmt: skip
+@one_in(3, "changes", TABLE["read"])
 def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
     scenario = scenario.replace(**changes)
     plan = plan_of(scenario, 1.0)
@@ -492,14 +485,7 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, t
         ledger.charge(str(tmp_path / "none"), "north", 3)
 
 
-@pytest.mark.parametrize(("changes", "key"), [
-    ({"protocol": {"kind": "broadcast", "interval": 1.0}}, "protocol.kind"),
-    ({"privacy": {"mechanism": "none"}}, "privacy.mechanism"),
-    ({"privacy": {"mechanism": "gaussian", "delta": 1e-6,
-                  "budget": {"kind": "until-spent", "per_answer": 0.3}}}, "per_answer"),
-    ({"clock": {"kind": "deterministic"}}, "clock.kind"),
-    ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
-])  # fmt: skip
+@pytest.mark.parametrize(("changes", "key"), TABLE["refused"])
 def test_what_the_app_cannot_carry_out_is_refused_by_name(scenario, tmp_path, changes, key):
     with pytest.raises(SpecError, match=key):
         export_flower(scenario.replace(**changes), tmp_path / "app")
