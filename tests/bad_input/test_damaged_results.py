@@ -15,6 +15,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import open_directory, read_columns, read_table
 from asyncdp_sim.results.columns import COUNT, NUMBER, tables
 from asyncdp_sim.results.read import UNIQUE
+from tests import tables as data
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
@@ -117,7 +118,6 @@ def test_a_text_that_is_none_is_a_damaged_table(tmp_path):
 # A result whose tables have impossible keys is refused before anything is counted by them.
 
 FILES = {"small.toml": SMALL}
-HUGE = 10**9
 
 
 @pytest.fixture
@@ -141,18 +141,10 @@ def altered(with_events: Path, table: str, column: str, value: int) -> Path:
     return other
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "value", "said"),
-    [
-        ("updates", "owner", HUGE, "owner 1000000000 in {}; allowed is 1 to 3"),
-        ("updates", "owner", 0, "owner 0 in {}; allowed is 1 to 3"),
-        ("updates", "replicate", HUGE, "replicate 1000000000 in {}; allowed is 1 to 2"),
-        ("updates", "k", HUGE, "k 1000000000 in {}; allowed is 1 to 12"),
-        ("curve", "tick", -1, "tick -1 in {}; allowed is at least 0"),
-        ("curve", "k", 3, "replicate 2, k 3 twice in {}; allowed is one row"),
-        ("owners", "owner", 2, "replicate 2, owner 2 twice in {}; allowed is one row"),
-    ],
-)  # fmt: skip
+TABLE = data.table(__file__, "refused_pictures.toml")
+
+
+@pytest.mark.parametrize(("table", "column", "value", "said"), TABLE["pictures"])
 def test_a_picture_of_one_is_refused(table, column, value, said, with_events, command):
     altered(with_events, table, column, value)
     ended = command("plot", "altered")

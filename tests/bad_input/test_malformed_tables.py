@@ -3,6 +3,7 @@
 No line quotes a private cell, which all hold the word secret.
 """
 
+from pathlib import Path
 from typing import Any
 
 from tests.bad_input.transcript import leaked
@@ -12,26 +13,7 @@ from tests.tables import table as toml
 HEAD = "who,age,pay,rate"
 PRIVATE = [f"{'ab'[j % 2]},{30 + 7 * j % 11},{1.5 * j},{j % 4}" for j in range(8)]
 PUBLIC = [f",{40 + 5 * j % 7},{2.5 * j * j},{j}" for j in range(4)]
-SCENARIO = """schema = 1
-id = "table"
-[run]
-updates = 4
-[owners]
-count = 2
-{records}
-[data]
-kind = "table"
-path = "{path}"
-{data}
-[model]
-{model}
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-"""
+SCENARIO = Path(__file__).with_name("malformed_tables.txt").read_text("utf-8")
 
 
 def table(head: str = HEAD, *, private: Any = PRIVATE, public: Any = PUBLIC) -> bytes:

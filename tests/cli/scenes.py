@@ -3,46 +3,7 @@
 import csv
 from pathlib import Path
 
-SMALL = """schema = 1
-id = "small"
-title = "A small one"
-
-[run]
-seed = 3
-replicates = 2
-updates = 12
-
-[owners]
-count = 3
-records = 20
-
-[data]
-kind = "gaussian"
-features = 2
-
-[model]
-kind = "ridge"
-regularisation = 1e-5
-theta_max = 10.0
-
-[clock]
-kind = "gamma"
-rate = 1.0
-cv = 0.5
-
-[compute]
-kind = "lognormal"
-mean = 0.1
-cv = 1.0
-
-[algorithm]
-kind = "async-gossip"
-rho = 0.01
-
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+SMALL = Path(__file__).with_name("small.toml").read_text("utf-8")
 SWEEP = SMALL + '\n[sweep]\n"privacy.epsilon" = [1, 2.5, inf]\n"run.seed" = [3, 4]\n'
 """Six cells, of which those with the same seed share a network."""
 

@@ -11,25 +11,15 @@ import pytest
 from asyncdp_sim.cli import terminal as cli_terminal
 from asyncdp_sim.core.words import SCREEN
 from tests.cli.scenes import SMALL
-from tests.scenes import text
+from tests.tables import table
 
 pytestmark = pytest.mark.long
 
 OWNERS, PUBLIC, EACH = 169, 60, 5
 COLUMNS = [f"a_column_with_a_long_name_{letter}" for letter in "abcdefghijkl"]
 NAMES = [f"Savings and Loan Association of Place {i:03}" for i in range(OWNERS)]
-SCENARIO = text(
-    title="Owners of long names, and columns of long names",
-    run={"seed": 3, "replicates": 3, "updates": 40, "alone": True},
-    owners={"count": OWNERS, "records": None},
-    data={
-        "kind": "table", "path": "table.csv", "target": "the_target_which_has_a_long_name",
-        "owner_column": "the_owner_which_has_a_long_name", "features": 12,
-        "public_records": PUBLIC, "preprocessing": "pca", "held_out": 0.25,
-    },
-    model={"regularisation": 1e-3},
-    algorithm={"rho": 10.0},
-)  # fmt: skip
+TABLE = table(__file__, "eighty_columns.toml")
+SCENARIO = TABLE["scenario"]
 SWEEP = """
 [sweep]
 "privacy.epsilon" = [0.123456789, 1.0]
@@ -84,23 +74,8 @@ def fits(text):
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["list"],
-        ["check", "long.toml"],
-        ["check", "sweep.toml"],
-        ["forecast", "long.toml", "--set", "run.updates=4", "--set", "data.held_out=0.0"],
-        ["forecast", "worth.toml", *(word for name in NAMES[::60] for word in ("--only", name))],
-        ["audit", "small.toml", "--thorough", "--answers", "200", "--runs", "100"],
-        ["describe", "privacy"],
-        ["describe", "updates"],
-        ["describe", "privacy.epsilon"],
-        ["data", "table.csv"],
-        [*DATA],
-        [*DATA, "--private"],
-    ],
-    ids=lambda words: " ".join(words[:3]) + f" {len(words)}",
-)  # fmt: skip
+    "words", TABLE["commands"], ids=lambda words: " ".join(words[:3]) + f" {len(words)}"
+)
 def test_a_command_fits(words, command):
     assert len(fits(command.done(*words).out)) > 3
 

@@ -8,19 +8,7 @@ from tests.one_in import one_in
 from tests.scenes import text
 from tests.tables import table
 
-PINGS = {"kind": "empirical", "path": "tables/pings.csv", "column": "ms"}
-SCENE = text(
-    owners={"records": 20},
-    algorithm={"rho": 10.0},
-    privacy={"epsilon": 10.0},
-    availability={"kind": "intervals", "path": "tables/online.csv", "period": 24.0},
-    latency={"query": [PINGS | {"unit": 0.001}, {"kind": "none"}, PINGS | {"unit": 0.002}]},
-    protocol={"kind": "request", "busy": "retry", "retry": PINGS},
-    sweep={"variant": [
-        {"name": "fast", "compute": PINGS},
-        {"name": "slow", "compute": PINGS | {"path": "tables/slow.csv"}},
-    ]},
-)  # fmt: skip
+SCENE = text(**table(__file__, "files_of_networks.toml"))
 
 
 FILES = {"scene.toml": SCENE}

@@ -40,18 +40,10 @@ def test_what_is_no_duration_is_refused(text):
         duration(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "named", "unnamed"),
-    [
-        ("8.06 units", "8.06 days", "8.06 units"),
-        ("1 units", "1 day", "1 unit"),
-        ("0.1 units", "0.1 days", "0.1 units"),
-        ("11 units per replicate", "11 days per replicate", "11 units per replicate"),
-        ("2 updates per unit", "2 updates per day", "2 updates per unit"),
-        ("until 1 time units", "until 1 day", "until 1 time unit"),
-        ("a shorter time unit", "a shorter time unit", "a shorter time unit"),
-    ],
-)
+TABLE = table(__file__, "times_in_words.toml")
+
+
+@pytest.mark.parametrize(("text", "named", "unnamed"), TABLE["words"])
 def test_times_are_in_words_of_the_unit(text, named, unnamed):
     assert in_unit(text, "day") == named
     assert in_unit(text, None) == unnamed

@@ -26,6 +26,7 @@ from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from tests.conformance.members import DATA, constant, examples, exponential, said
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
 
 AVAILABILITIES = examples(Availability)
@@ -291,18 +292,8 @@ def test_phases_count_periods_and_wrap_around():
     assert day.at(0.7, 0.0) == pytest.approx(day.at(0.7 + 2 * 2.0, -3.0))
 
 
-STATIONARY: dict[str, dict[str, dict[str, Any]]] = {
-    "exponential": {"on": exponential(1.0), "off": exponential(0.5)},
-    "constant": {"on": constant(1.0), "off": constant(0.5)},
-    "heavy": {
-        "on": {"kind": "lognormal", "mean": 0.5, "cv": 1.5},
-        "off": {"kind": "uniform", "low": 0.0, "high": 2.0},
-    },
-    "lumpy": {
-        "on": {"kind": "empirical", "values": [0.1, 0.1, 4.0]},
-        "off": {"kind": "gamma", "mean": 0.7, "cv": 2.0},
-    },
-}
+TABLE = table(__file__, "availability.toml")
+STATIONARY: dict[str, dict[str, dict[str, Any]]] = TABLE["stationary"]
 
 
 @pytest.mark.parametrize("laws", STATIONARY.values(), ids=STATIONARY)

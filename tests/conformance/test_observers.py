@@ -24,50 +24,21 @@ from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.sentences.scenario import describe
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
-from tests.scenes import fields
+from tests.tables import table
 from tests.together import together
 
 _NODE = next(each for each in examples(Observer) if each.kind == "node")
 _SUMS = next(each for each in examples(Observer) if each.kind == "aggregate")
 EACH = pytest.mark.parametrize("observer", examples(Observer), ids=said)
-AVERAGING: dict[str, Any] = fields(
-    id="averaging",
-    run={"seed": 4, "updates": 30, "replicates": 2},
-    owners={"count": 6, "records": 20},
-    protocol={"kind": "gossip", "graph": {"kind": "ring"}},
-    algorithm={"kind": "averaging", "step": 0.2},
-    privacy={
-        "epsilon": [0.5, 1.0, 1.0, 2.0, 2.0, 3.0],
-        "delta": 1e-6,
-        "mechanism": "gaussian",
-        "budget": {"kind": "per-owner-cap", "answers": 1},
-    },
-)
+TABLE = table(__file__, "observers.toml")
+AVERAGING: dict[str, Any] = TABLE["averaging"]
 
 
-SUMMED: dict[str, Any] = {
-    **{name: part for name, part in AVERAGING.items() if name != "protocol"},
-    "id": "summed",
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "collab-2", "step": 0.2},
-    "run": {"seed": 4, "updates": 1, "replicates": 2},
-}
+SUMMED: dict[str, Any] = TABLE["summed"]
 """Of an observer that sees sums: one update, since owners answer once."""
 
 
-ROUNDS: dict[str, Any] = {
-    **{name: part for name, part in AVERAGING.items() if name != "protocol"},
-    "id": "rounds",
-    "run": {"seed": 4, "updates": 8, "replicates": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        **AVERAGING["privacy"],
-        "sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 2.0},
-        "budget": {"kind": "horizon"},
-    },
-}
+ROUNDS: dict[str, Any] = TABLE["rounds"]
 """Of an observer that sees models of learning in rounds."""
 
 
@@ -153,27 +124,7 @@ def test_check_and_forecast_say_it_too(observer):
 
 
 @together
-@pytest.mark.parametrize(
-    ("observer", "told"),
-    [
-        (
-            {},
-            "sums: opened with the answers of 6 of 6 owners or more; the shares of 6 of them "
-            "hide one",
-        ),
-        (
-            {"dropouts": 2, "colluders": 1},
-            "sums: opened with the answers of 4 of 6 owners or more; the shares of 3 of them hide "
-            "one",
-        ),
-        ({}, "the strictest, owner 1 with ε 0.5, sets the noise for all: they spend 0.5"),
-        (
-            {"key_bytes": 7, "share_bytes": 10},
-            "masks: a query takes 141 bytes and an answer 113; an update takes a trip more, of 41 "
-            "bytes to each owner and 90 back",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("observer", "told"), TABLE["told_of_sums"])
 def test_check_tells_of_sums_what_runs_do(observer, told):
     assert told in describe(scenario(type(_SUMS)(**observer)))
 
@@ -221,40 +172,9 @@ def test_who_differ_are_both_named():
     assert f", against {one.describe()}; or {two.describe()}" in text
 
 
-LIVE = {"learning": "live", "target": 0.1}
-UNKNOWN_TO_BOTH = [
-    ({"privacy": {"epsilon": float("inf")}}, "finite ε"),
-    ({"privacy": {"overlap": 2}}, "records that one owner has"),
-    (
-        {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
-        "bounds that are enforced, given declared",
-    ),
-    ({"run": {**SUMMED["run"], **LIVE}}, "timing that reveals nothing about records"),
-]
-UNKNOWN_OF_SUMS = [
-    (
-        {"algorithm": {"kind": "collab-2", "step": 0.2}, "protocol": {"kind": "request"}},
-        "learning in rounds, and fedbuff of constant weights on push or broadcast "
-        "whose owners answer at a tick, one answer at a time, given collab-2 on request",
-    ),
-    (
-        {"privacy": {"mechanism": "laplace"}},
-        "Gaussian noise, whose shares add up to it, given laplace",
-    ),
-    ({"privacy": {"sampling": 0.5, "accountant": "pld"}}, "answers over all records"),
-    ({"privacy": {"learner": {"owner": 1}}}, "one copy of the algorithm"),
-    (
-        {"channel": {"kind": "slotted-aloha", "slot": 0.1, "airtime": 0.1}},
-        "answers that share no channel",
-    ),
-]
-UNKNOWN_TO_A_NODE = [
-    (
-        {"algorithm": {"kind": "gossip-graph", "rho": 5.0}},
-        "algorithm averaging, given algorithm gossip-graph",
-    ),
-    ({"privacy": {"mechanism": "laplace"}}, "Gaussian noise, given laplace"),
-]
+UNKNOWN_TO_BOTH = TABLE["unknown_to_both"]
+UNKNOWN_OF_SUMS = TABLE["unknown_of_sums"]
+UNKNOWN_TO_A_NODE = TABLE["unknown_to_a_node"]
 
 
 @together

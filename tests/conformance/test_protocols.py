@@ -30,6 +30,7 @@ from tests.conformance.test_channels import EACH as EACH_CHANNEL
 from tests.conformance.test_channels import SHARED, Plan, Station, hears_at_once
 from tests.conformance.test_channels import N as OWNERS
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
 
 # Every protocol over channels that lose, destroy and repeat: budgets, endings, and who is told.
@@ -40,45 +41,7 @@ K = EventKind
 PERFECT = [each for each in examples(Protocol) if each.update_of in ("pair", "servers")]
 PROTOCOLS = [each for each in examples(Protocol) if each not in PERFECT]
 """Protocols that lose nothing, by definition; they have suites of their own."""
-BURSTS = {"to_bad": 0.3, "to_good": 0.5}
-CHANNELS: dict[str, dict[str, Any]] = {
-    "perfect": {"kind": "ideal"},
-    "lossy, fresh": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
-    "bursts, same": {
-        "kind": "ideal",
-        "loss": BURSTS,
-        "loss_query": 0.2,
-        "loss_request": 0.2,
-        "loss_acknowledgement": 0.4,
-        "retransmissions": 2,
-    },
-    "aloha, fresh": {
-        "kind": "aloha",
-        "airtime": 0.1,
-        "loss": 0.2,
-        "loss_acknowledgement": 0.2,
-        "retransmissions": 2,
-        "resend": "fresh",
-        "request_airtime": 0.02,
-        "backoff": {"kind": "exponential", "mean": 0.1},
-        "backoff_cap": 2,
-    },
-    "csma, same": {
-        "kind": "csma",
-        "airtime": 0.1,
-        "propagation_delay": 0.01,
-        "loss": 0.2,
-        "retransmissions": 1,
-    },
-    "slots side by side": {
-        "kind": "parallel",
-        "channels": 2,
-        "each": {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.1},
-        "loss": 0.3,
-        "retransmissions": 1,
-        "resend": "fresh",
-    },
-}
+CHANNELS: dict[str, dict[str, Any]] = table(__file__, "lossy_channels.toml")
 EACH = pytest.mark.parametrize("protocol", PROTOCOLS, ids=said)
 OVER = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
 BUDGETS = (1, 4, 9)

@@ -8,6 +8,7 @@ import pytest
 
 from asyncdp_sim.core.specification import kind_of, members
 from tests.conformance.members import FAMILIES, FORMS
+from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member in members(union)}
@@ -74,17 +75,9 @@ def test_nobody_asks_which_member_it_is():
     assert found == WITH_A_REASON.keys()
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("isinstance(protocol, Request | Push)", ["Request", "Push"]),
-        ("isinstance(clock, (clocks.PoissonClock, str))", ["PoissonClock"]),
-        ("type(channel) is not Ideal", ["Ideal"]),
-        ('algorithm.kind == "fedasync"', ["kind fedasync"]),
-        ('law.kind in ("empirical", "no-such")', ["kind empirical"]),
-        ('column.kind == "text"', []),
-        ("isinstance(found, Unknown)", []),
-    ],
-)
+TABLE = table(__file__, "members_apart.toml")
+
+
+@pytest.mark.parametrize(("text", "told"), TABLE["told"])
 def test_who_asks_is_told(text, told):
     assert list(asked(text)) == told

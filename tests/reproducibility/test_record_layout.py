@@ -12,50 +12,13 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import LinearRecords, Squared
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from tests.cli.command import PROGRAM
+from tests.tables import table
 from tests.unit.learning.problems import records
 
 NAMES = ("columns", "rows")
-CODE = """
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
-
-from asyncdp_sim.data.gaussian import GaussianData
-
-
-class InRows(GaussianData):
-    kind: str = "in-rows"
-
-    def build(self, *given: Any, **how: Any) -> Any:
-        made = super().build(*given, **how)
-        return replace(made, features=tuple(np.ascontiguousarray(x) for x in made.features))
-"""
-SCENARIO = """
-schema = 1
-id = "in-rows"
-[run]
-seed = 1
-replicates = 2
-updates = 12
-[owners]
-count = 4
-records = 40000
-[data]
-kind = "{kind}"
-features = 10
-[model]
-kind = "ridge"
-regularisation = 1e-3
-[algorithm]
-kind = "async-gossip"
-rho = 0.01
-[privacy]
-epsilon = 1.0
-mechanism = "laplace"
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-budget = {{ kind = "horizon" }}
-"""
+TABLE = table(__file__, "record_layout.toml")
+CODE = TABLE["code"]
+SCENARIO = TABLE["scenario"]
 
 
 @pytest.mark.parametrize("kind", ["linear", "perceptron"])
@@ -86,8 +49,8 @@ def test_rows_of_a_custom_kind_replay_on_another_number_of_cores(tmp_path):
         (tmp_path / f"{name}.toml").write_text(SCENARIO.format(kind=kind), encoding="utf-8")
         run(tmp_path, 1, "run", f"{name}.toml", "--out", name)
     run(tmp_path, 2, "replay", "rows")
-    for table in ("curve", "models"):  # labels differ: no claim is made for a kind from outside
-        columns, rows = (pq.read_table(tmp_path / name / f"{table}.parquet") for name in NAMES)
+    for each in ("curve", "models"):  # labels differ: no claim is made for a kind from outside
+        columns, rows = (pq.read_table(tmp_path / name / f"{each}.parquet") for name in NAMES)
         assert columns.equals(rows, check_metadata=False)
 
 

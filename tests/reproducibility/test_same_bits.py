@@ -14,6 +14,7 @@ from asyncdp_sim.scenario import dump
 from tests.cli.command import Command, program
 from tests.one_in import one_in
 from tests.reproducibility.runs import rows, scenario, tables, written
+from tests.tables import table
 
 ALL = {f"{name}.parquet" for name in ("updates", "curve", "owners", "events", "models", "optimum")}
 PER_REPLICATE = ("updates", "curve", "owners", "events", "models")
@@ -85,26 +86,8 @@ def test_the_number_of_workers_changes_nothing(
     assert kept <= {Path(name).name for name in found[0][0]}
 
 
-VARIANTS = {
-    "declared bound, projections, unequal rates": {},
-    "clipped records": {"privacy__sensitivity": {"kind": "clip", "bound": 0.5}},
-    "bounded domain": {
-        "privacy__sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
-    },
-    "scalar noise": {"privacy__noise": "scalar-as-published", "run__record_every": 7},
-    "no noise": {"privacy__mechanism": "none", "algorithm__initial": "ones"},
-    "caps that end the run early": {
-        "privacy__budget": {"kind": "per-owner-cap", "answers": [4, 7, 2]},
-        "algorithm__central_step": "text",
-    },
-    "a horizon in time": {"run__until": 6.5, "run__record_every": 4},
-    "shuffled ties": {
-        "run__ties": "shuffled",
-        "clock": {"kind": "deterministic", "rate": [1.0, 2.0, 4.0]},
-        "compute": {"kind": "constant", "value": 0.25},
-    },
-    "divergence": {"algorithm__rho": 1e9, "model__theta_max": 1e300},
-}
+TABLE = table(__file__, "same_bits.toml")
+VARIANTS = TABLE["variants"]
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
@@ -144,18 +127,7 @@ def test_more_owners_change_no_other_owners_records():
         assert few.targets[owner].tobytes() == many.targets[owner].tobytes()
 
 
-OF_LEARNING_ALONE = {
-    "epsilon": {"privacy__epsilon": 0.1},
-    "epsilons": {"privacy__epsilon": [0.1, float("inf"), 3.0]},
-    "mechanism": {"privacy__mechanism": "none"},
-    "noise": {"privacy__noise": "scalar-as-published"},
-    "sensitivity": {"privacy__sensitivity": {"kind": "clip", "bound": 3.0}},
-    "step": {"algorithm__rho": 1.0, "algorithm__central_step": "text"},
-    "start": {"algorithm__initial": "zeros"},
-    "model": {"model__regularisation": 1.0, "model__theta_max": 1e5},
-    "data": {"data__features": 5, "owners__records": 50},
-    "recording": {"run__record_every": 10},
-}
+OF_LEARNING_ALONE = TABLE["of_learning_alone"]
 
 
 @one_in(3, "changes", OF_LEARNING_ALONE.values(), ids=OF_LEARNING_ALONE)

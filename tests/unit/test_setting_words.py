@@ -14,38 +14,17 @@ from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.paths import axis, set_path, words
 from asyncdp_sim.sentences.names import look_up
+from tests.tables import table
 from tests.together import together
 
 # Swept settings as figures say them: words, never raw settings.
 
 
+TABLE = table(__file__, "setting_words.toml")
+
+
 @together
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
-    [
-        ("variant", "Laplace, capped", "Laplace, capped"),
-        ("privacy.epsilon", 0.1, "ε = 0.1"),
-        ("privacy.epsilon", [0.1, 1.0], "ε of owner 1 = 0.1, of 2 = 1"),
-        ("owners.records", [300, 5, 5], "n of owner 1 = 300, of 2 to 3 = 5"),
-        ("owners.records", [5, 5], "n_i = 5"),
-        ("availability.probability", 0.2, "online 20 % of the time"),
-        ("availability.probability", [1, 0, 0], "owner 1 online alone"),
-        ("availability.probability", [1.0, 0.2, 0.2], "owners 2, 3 online 20 % of the time"),
-        ("availability.probability", [0.5, 1, 1], "owner 1 online 50 % of the time"),
-        ("availability.groups", [[1, 2], [3]], "offline together: 1, 2; offline alone: 3"),
-        ("availability.groups", [[1, 2, 3]], "offline together: 1 to 3"),
-        ("data.path", "north-2020.csv", "path = north-2020.csv"),
-        ("run.seed", 12345678901, "seed = 12,345,678,901"),
-        ("algorithm.selection", "uniform", "published step"),
-        ("channel", {"kind": "slotted-aloha", "airtime": 1.0}, "slotted ALOHA, airtime 1"),
-        (
-            "availability",
-            {"kind": "on-off", "on": {"kind": "exponential", "mean": 2.0}, "off": 1.0},
-            "on for 2 units, off for 1, in the mean",
-        ),
-        ("some.new_setting", True, "new setting = yes"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "said"), TABLE["settings"])
 def test_a_setting_is_said_in_words(path, value, said):
     assert words(path, value) == said
     if isinstance(value, list | dict):
@@ -69,22 +48,7 @@ def test_no_sweep_of_the_catalogue_speaks_a_scenarios_language():
 
 
 @together
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1 missing values became 0", "1 missing value became 0"),
-        ("1 missing or unseen values became 0", "1 missing or unseen value became 0"),
-        ("1 independent columns of the public rows", "1 independent column of the public rows"),
-        ("1 rows belong to no owner", "1 row belongs to no owner"),
-        ("in 1 replicates, 1 queries, 1 classes", "in 1 replicate, 1 query, 1 class"),
-        ("T = 1 updates", "T = 1 update"),
-        *((text, text) for text in (
-            "21 rows are", "0.1 rows", "1,001 rows", "1 of 3 owners gain", "1 or more rows",
-            "owner 1 answers", "ε = 0.1 columns", "rows 1 to 3", "version1 rows",
-            "allowed is 1 beside values",
-        )),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), TABLE["singular"])
 def test_one_is_singular(text, expected):
     assert agreed(text) == expected
 

@@ -26,6 +26,7 @@ from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.fields import examples_of
+from tests.tables import table
 
 from .zscores import score
 
@@ -210,23 +211,8 @@ TRIED = 300
 """Draws of one place after which none can be expected to fit."""
 
 
-OFTEN = (
-    ("request", "async-gossip"),
-    ("rounds", "collab-1"),
-    ("request", "async-gossip"),
-    ("push", "async-gossip"),
-    ("request", "async-gossip"),
-    ("rounds", "collab-2"),
-    ("push", "fedasync"),
-    ("request", "async-gossip"),
-    ("broadcast", "async-gossip"),
-    ("rounds", "parameter-server"),
-    ("request", "fedbuff"),
-    ("request", "async-gossip"),
-    ("gossip", "gossip-graph"),
-    ("rounds", "noisy-statistics"),
-    ("servers", "polar"),
-)
+TABLE = table(__file__, "calibration.toml")
+OFTEN = TABLE["often"]
 """Protocols and algorithms as often as there are exact figures to hold against runs."""
 KINDS = OFTEN + tuple(
     (next(kind_of(each) for each in members(Protocol) if algorithm.runs_on(each)), kind)

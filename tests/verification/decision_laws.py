@@ -14,8 +14,6 @@ from asyncdp_sim.decision import (
 )
 from asyncdp_sim.decision.rows import probabilities
 
-POOL = 400
-"""Joint models of a law, of which every owner meets some: their noise is the runs'."""
 SIGMA = 1e-3
 
 

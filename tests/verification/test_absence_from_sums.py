@@ -16,6 +16,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from scenarios.beyond.observers.secure_sums import asked_by_step
+from tests.tables import table
 
 from .test_aggregation import DELTA, EQUAL, scenario
 from .zscores import LIMIT, require, score, seen
@@ -25,14 +26,7 @@ pytestmark = pytest.mark.oracle("sums that open, and owners that their steps ask
 N, D, ROUNDS, RUNS = 7, 2, 60, 40
 PRESENT, QUERY, ANSWER = 0.97, 0.01, 0.02
 SIZES = {"few": (ROUNDS, RUNS), "many": (4 * ROUNDS, 2 * RUNS)}
-PARTS: dict[str, Any] = {
-    "run": {"seed": 5, "updates": 10**4, "until": 1e6},
-    "owners": {"count": N, "records": 100},
-    "availability": {"kind": "bernoulli", "probability": PRESENT},
-    "channel": {"kind": "ideal", "loss": ANSWER, "loss_query": QUERY, "retransmissions": 1},
-    "latency": {"answer": {"kind": "exponential", "mean": 0.1}},
-    "privacy": {"budget": {"kind": "per-owner-cap", "answers": 10**4}},
-}
+PARTS: dict[str, Any] = table(__file__, "absence_from_sums.toml")
 TRIP = PRESENT * (1 - QUERY) * (1 - ANSWER)
 SENT = PRESENT * (1 - QUERY) * (1 - ANSWER**2)  # an answer is sent twice if need be
 THROUGH = {

@@ -26,7 +26,6 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
-from tests.scenes import fields
 from tests.tables import table
 
 from .shared import shared
@@ -35,21 +34,8 @@ from .zscores import LIMIT, Score, require, score, seen
 pytestmark = pytest.mark.oracle("ε of sums of answers, and noise of the sums")
 
 DELTA = 1e-5
-EQUAL: dict[str, Any] = fields(
-    id="summed",
-    run={"seed": 8, "updates": 6},
-    owners={"count": 8},
-    data={"features": 3},
-    model={"regularisation": 0.05, "theta_max": 1e6},
-    protocol={"kind": "rounds"},
-    algorithm={"kind": "collab-2", "step": 0.2},
-    privacy={
-        "delta": DELTA,
-        "mechanism": "gaussian",
-        "sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
-    },
-)
 TABLE = table(__file__, "aggregation.toml")
+EQUAL: dict[str, Any] = TABLE["equal"]
 BUFFERED, MISSED = TABLE["buffered"], TABLE["missed"]
 UNEQUAL = [0.5, 1.0, 1.0, 2.0, 2.0, 3.0]
 

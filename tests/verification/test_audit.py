@@ -15,6 +15,7 @@ from asyncdp_sim.privacy import ledger
 from asyncdp_sim.privacy import mechanisms as laplace
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 
 pytestmark = [
     pytest.mark.long,
@@ -60,16 +61,7 @@ LOSSY = {
     "run": {"seed": 3, "updates": 2, "until": 50.0},
     "channel": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
 }
-SOUND = {
-    "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
-    "a bounded domain": {
-        "privacy": {"sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}}
-    },
-    "recomputed after losses": LOSSY
-    | {"privacy": {"budget": {"kind": "until-spent", "answers": 2}}},
-    "a price per answer": {"privacy": {"budget": {"kind": "until-spent", "per_answer": 0.5}}},
-    "shared records": {"owners": {"count": 2, "records": 20}, "privacy": {"overlap": 2}},
-}
+SOUND = table(__file__, "sound_audits.toml")
 """Beside Laplace and Gaussian noise, which test_audit_faults attacks by more answers."""
 
 

@@ -4,8 +4,7 @@ Each is planted where it could be made: in the mechanism, the accountant, the bu
 answers their noise, the ledger, replay. The audit is given nothing else than the command line is.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from asyncdp_sim.privacy.observers import NodeObserver, kind, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
+from tests.tables import table
 from tests.verification.optimism import forgotten, rounded_down
 from tests.verification.pure_law import amplified
 
@@ -44,26 +44,15 @@ pytestmark = [
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 SUMMED = SCENE.with_name("four-summed.toml")
 LOCAL = SCENE.with_name("local-records.toml")
-GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
-SAMPLED = ("privacy.sampling=0.5",)
-COMPOSING = (
-    "privacy.accountant=pld",
-    "privacy.delta=1e-5",
-    "privacy.budget.answers=20",
-    "run.updates=30",
-)
 VIEWS = SCENE.with_name("six-averaging.toml")
-MODELS = SCENE.with_name("last-model.toml")
 ANEW = "computed by a second method"
-UNEVEN = ('privacy.budget={kind="scheduled",answers=2,growth=0.25}',)
 CPU_SECONDS = 60
-MANY, FEW = (200_000, 10), (100, 100)
-"""Answers and runs, where one is told by the mechanism, and where by the runs."""
-ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a synthetic record of"
-ANOTHERS, LEDGER = "have the noise of another one, or none", "the ledger: owner"
-MADE = "is made of more than its noisy gradients"
-COMPOSED = "each by their noise, compose to"
-Patch = pytest.MonkeyPatch
+TABLE = table(__file__, "audit_faults.toml")
+FAULTS, SETTINGS = TABLE["faults"], TABLE["settings"]
+GAUSSIAN, SAMPLED, COMPOSING, UNEVEN = SETTINGS.values()
+FORMULAS = {"epsilon_of": epsilon_of, "amplified": amplified, "bare": bare, "inf": inf,
+            "MU": mu_of(1.0, 3e-4), "SUMMED_MU": mu_of(1.0, 1e-5)}  # fmt: skip
+"""Names in formulas of the table."""
 
 
 @pytest.fixture(autouse=True)
@@ -307,136 +296,27 @@ def parts_given_back(patch):
     patch.setattr(LiveLearning, "apply", apply)
 
 
-@dataclass(frozen=True)
-class Planted:
-    """A fault, what must show it, and what is true of it: ε of one answer, and of a run.
-
-    ``also`` shows it at the default size.
-    """
-
-    plant: Callable[[Patch], None]
-    shows: tuple[str, ...]
-    size: tuple[int, int]
-    one: float = 0.5
-    whole: float = inf
-    also: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    scene: Path = SCENE
-
-
-LESS_NOISE = scaled(mechanisms, "laplace_scale", 0.8)
-LESS_IN_RUNS = scaled(learning_answers.DrawnRows, "following", 0.8)
+less_noise = scaled(mechanisms, "laplace_scale", 0.8)
+less_in_rows = scaled(LaplaceNoise, "rows", 0.8)
+less_in_runs = scaled(learning_answers.DrawnRows, "following", 0.8)
 """The mechanism is right, and what gives answers takes 0.8 of what it draws."""
-MU, SUMMED_MU = mu_of(1.0, 3e-4), mu_of(1.0, 1e-5)
-FAULTS = {
-    "Gaussian noise for 30 δ": Planted(
-        thirty_deltas,
-        (ONE,),
-        MANY,
-        epsilon_of(MU / 2**0.5, 1e-5),
-        epsilon_of(MU, 1e-5),
-        settings=GAUSSIAN,
-    ),
-    "one noise row for all answers": Planted(one_row, (RUN, MADE_UP, ANOTHERS), FEW),
-    "lost answers without noise": Planted(
-        exact_where_lost, (ANOTHERS,), (100, 20), also=(RUN, MADE_UP)
-    ),
-    "lost answers with used noise": Planted(
-        lost_and_used_alike, (ANOTHERS,), (100, 20), also=(RUN, MADE_UP)
-    ),
-    "noise for one record more": Planted(one_record_more, (ONE,), MANY, 0.5 * 4 / 3, 4 / 3),
-    "a mean over one record less": Planted(mean_over_one_less, (ONE,), MANY, 0.5 * 3 / 2, 3 / 2),
-    "quota given back": Planted(quota_given_back, ("in a run: up to",), (100, 20)),
-    "charged at delivery": Planted(charged_at_delivery, (LEDGER,), (100, 20), whole=1.0),
-    "half charged": Planted(scaled(Pure, "spent", 0.5), (LEDGER,), (100, 10), whole=1.0),
-    "noise × 0.8": Planted(LESS_NOISE, (ONE,), MANY, 0.625, 1.25),
-    "rows × 0.8": Planted(scaled(LaplaceNoise, "rows", 0.8), (ONE,), MANY, 0.625, 1.25),
-    "noise × 0.8 in runs alone": Planted(
-        LESS_IN_RUNS, ("is not its gradient plus the next row of noise",), (100, 10), whole=1.25
-    ),
-    "accounted with q²": Planted(
-        accounted_with_its_square,
-        (ONE,),
-        MANY,
-        amplified(bare(0.5, 0.25), 0.5),
-        2 * amplified(bare(0.5, 0.25), 0.5),
-        settings=SAMPLED,
-    ),
-    "Gaussian noise accounted with q²": Planted(
-        accounted_with_its_square,
-        ("on each, compose to",),
-        (100, 10),
-        settings=(*SAMPLED, *GAUSSIAN, "privacy.accountant=pld"),
-    ),
-    "samples drawn more often": Planted(
-        drawn_more_often,
-        ("is not its gradient plus the next row of noise",),
-        (100, 10),
-        settings=SAMPLED,
-    ),
-    "losses rounded down": Planted(
-        rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
-    ),
-    "local steps but the first without noise": Planted(
-        only_the_first_step_is_noised, (MADE,), (100, 10), one=1 / 6, scene=LOCAL
-    ),
-    "one noise for all local steps": Planted(
-        one_noise_for_all_steps, (ANOTHERS,), (100, 10), one=1 / 6, scene=LOCAL
-    ),
-    "noise for one gradient of an answer": Planted(
-        noise_for_one_gradient_of_each, ("one gradient of",), MANY, 0.5, 3.0, scene=LOCAL
-    ),
-    "local steps but the first not charged": Planted(
-        only_the_first_step_is_charged, (LEDGER,), (100, 10), 1 / 6, 1.0, scene=LOCAL
-    ),
-    "a drop-out's share not repaired": Planted(
-        shares_of_all,
-        ("one answer in a sum of",),
-        (200_000, 10),
-        epsilon_of(SUMMED_MU * (2 / 3) ** 0.5, 1e-5),
-        epsilon_of(SUMMED_MU * 2**0.5, 1e-5),
-        scene=SUMMED,
-    ),
-    "count threshold ignored": Planted(
-        opened_anyhow,
-        ("sums opened: of 1 answer",),
-        (100, 20),
-        epsilon_of(SUMMED_MU / 3**0.5, 1e-5),
-        epsilon_of(SUMMED_MU * 2**0.5, 1e-5),
-        scene=SUMMED,
-    ),
-    "colluders forgotten": Planted(
-        colluders_forgotten, ("the view that", ANEW), (100, 10), 8.0, 8.0, scene=VIEWS
-    ),
-    "noise counted of owners that are absent": Planted(
-        noise_of_absent_owners,
-        ("the last model of owner", ANEW),
-        (100, 10),
-        2.0,
-        2.0,
-        settings=('availability={kind="bernoulli",probability=0.5}', "privacy.observer.sees=all"),
-        scene=MODELS,
-    ),
-    "parts of a budget that add up to more": Planted(
-        scaled(budgets, "_parts", 1.25), (ONE,), MANY, 1.25 * 0.8, 1.25, settings=UNEVEN
-    ),
-    "a larger part at an equal price": Planted(
-        parts_at_one_price,
-        (LEDGER,),
-        (100, 20),
-        0.8,
-        1.0,
-        settings=(*UNEVEN, "run.updates=2"),
-    ),
-    "a lost answer's part given back": Planted(
-        parts_given_back,
-        ("has the noise scale of another answer",),
-        (100, 10),
-        0.8,
-        1.6,
-        settings=UNEVEN,
-    ),
-}
+half_charged = scaled(Pure, "spent", 0.5)
+larger_parts = scaled(budgets, "_parts", 1.25)
+losses_rounded_down = rounded_down
+
+
+def planted(name, patch):
+    """Plant a fault of the table; return its case, its settings and its scenario."""
+    case = FAULTS[name]
+    globals()[case["plant"]](patch)
+    named = [setting for each in case.get("settings", ()) for setting in SETTINGS[each]]
+    scene = SCENE.with_name(case.get("scene", SCENE.name))
+    return case, (*named, *case.get("more", ())), scene
+
+
+def true(epsilon):
+    """Return the value of a number or of a formula of the table."""
+    return eval(str(epsilon), FORMULAS.copy())
 
 
 def refuting(lines):
@@ -451,29 +331,27 @@ def attacked(settings, size, scene=SCENE):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(name, monkeypatch):
-    planted = FAULTS[name]
-    planted.plant(monkeypatch)
-    found = attacked(planted.settings, planted.size, planted.scene)
+    case, settings, scene = planted(name, monkeypatch)
+    found = attacked(settings, case["size"], scene)
     said = refuting("\n".join(found.lines()))
     assert len(said) > 0
-    assert all(any(words in line for line in said) for words in planted.shows), said
+    assert all(any(words in line for line in said) for words in case["shows"]), said
     one, *runs = found.checks
-    assert one.finding.epsilon <= planted.one * (1 + 1e-9)
-    assert all(run.finding.epsilon <= planted.whole * (1 + 1e-9) for run in runs)
+    assert one.finding.epsilon <= true(case.get("one", 0.5)) * (1 + 1e-9)
+    assert all(run.finding.epsilon <= true(case.get("whole", "inf")) * (1 + 1e-9) for run in runs)
 
 
 @pytest.mark.no_evidence
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(name, monkeypatch, command):
-    planted = FAULTS[name]
-    planted.plant(monkeypatch)
-    settings = [word for each in planted.settings for word in ("--set", each)]
-    said = command("audit", planted.scene, "--thorough", *settings)
+    case, settings, scene = planted(name, monkeypatch)
+    words = [word for each in settings for word in ("--set", each)]
+    said = command("audit", scene, "--thorough", *words)
     print(f"{name}: {said.seconds:.1f} s\n{said.out}")
     assert said.code == 3
     assert said.seconds <= CPU_SECONDS
-    due = (*planted.shows, *planted.also)
+    due = (*case["shows"], *case.get("also", ()))
     assert all(any(words in line for line in refuting(said.out)) for words in due)
 
 
@@ -481,7 +359,7 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(name, mon
 def test_composed_answers_are_not_refuted_where_losses_are_rounded_up():
     found = attacked(COMPOSING, (100, 10))
     assert not found.exceeded, found.lines()
-    assert any(COMPOSED in fact.describe() for fact in found.facts)
+    assert any("each by their noise, compose to" in fact.describe() for fact in found.facts)
 
 
 def sound(settings, size=(300_000, 100), scene=SCENE, check=0, share=0.8):

@@ -19,6 +19,7 @@ from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.dcf import exact, fixed_point
 from asyncdp_sim.theory.predict.all import predicted
+from tests.tables import table
 
 from .networks import begun, network, runs
 from .shared import shared
@@ -32,15 +33,7 @@ pytestmark = [
 RUNS, EDGE, LENGTH = 40, 100, 2000
 BIANCHI = {"counting": "bianchi"}
 TIMES = {"airtime": 1.0, "slot": 0.1, "after_success": 0.3, "after_collision": 0.2}
-CASES = {
-    "two": (2, {"window": 4, "doublings": 1, "retransmissions": 10**4} | BIANCHI, 0.0, 911),
-    "two, lost": (2, {"window": 4, "doublings": 2} | BIANCHI, 0.15, 912),
-    "three": (3, {"window": 2, "doublings": 2, "retransmissions": 10**4} | BIANCHI, 0.2, 913),
-    "three, one window": (3, {"window": 4, "doublings": 0} | BIANCHI, 0.0, 914),
-    "two, frozen": (2, {"window": 4, "doublings": 1, "retransmissions": 10**4}, 0.0, 916),
-    "two, frozen, lost": (2, {"window": 4, "doublings": 2}, 0.15, 917),
-    "three, frozen": (3, {"window": 2, "doublings": 2, "retransmissions": 10**4}, 0.2, 918),
-}
+CASES = table(__file__, "dcf.toml")
 """Owners, the channel's other fields, time of a gradient, seed."""
 MANY = {5: (16, 3), 10: (32, 5), 30: (32, 5)}
 """Owners → first window and doublings, for the fixed point."""

@@ -17,6 +17,7 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 
 from .node_views import Seen, best_test, scores
 from .zscores import LIMIT
@@ -30,18 +31,8 @@ from .zscores import LIMIT
 # 2Φ(μ/2) − 1.
 
 N, RUNS = 6, 20_000
-TRIED = [
-    ("ring", 2, {6}),
-    ("ring", 3, {5}),
-    ("ring", 5, {1}),
-    ("ring", 3, {1, 4}),
-    ("complete", 2, {3}),
-    ("complete", 5, {4}),
-    ("complete", 5, {1, 4}),
-    ("complete", 6, {2, 4}),
-    ("ring, lossy", 2, {6}),
-    ("ring, lossy", 4, {2, 5}),
-]
+TABLE = table(__file__, "gossip_views.toml")
+TRIED = TABLE["tried"]
 """A graph, an owner, and who attacks it, from 1."""
 
 

@@ -230,17 +230,8 @@ def test_each_step_has_a_sample_of_its_own():
 OF_ONE = ("algorithm.local_steps=1", "privacy.budget.answers=6")
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 PLD = ("privacy.accountant=pld", "privacy.delta=1e-5")
-ACCOUNTED = {
-    "laplace": (),
-    "laplace, pld": PLD,
-    "laplace over samples": ("privacy.sampling=0.4",),
-    "laplace over samples, pld": (*PLD, "privacy.sampling=0.4"),
-    "gaussian": GAUSSIAN,
-    "gaussian over samples": (*GAUSSIAN, *PLD, "privacy.sampling=0.4"),
-    "discrete": ("privacy.mechanism=discrete-laplace",),
-    "shared by both": ("privacy.overlap=2",),
-    "an own learner": ("privacy.learner={owner=1}",),
-}
+TABLE = table(__file__, "local_steps.toml")
+ACCOUNTED = TABLE["accounted"]
 EVERY = pytest.mark.parametrize(
     "accounted",
     [
@@ -248,14 +239,7 @@ EVERY = pytest.mark.parametrize(
         for name, each in ACCOUNTED.items()
     ],
 )
-ALGORITHMS = {
-    "fedasync": (),
-    "fedbuff": ("algorithm={kind='fedbuff', step=0.05, server_step=1, buffer=2, local_steps=3}",),
-    "parameter-server": (
-        "algorithm={kind='parameter-server', step=0.1, local_step=0.05, local_steps=3}",
-        "protocol.kind=rounds", "privacy.budget.answers=4",
-    ),
-}  # fmt: skip
+ALGORITHMS = TABLE["algorithms"]
 
 
 @COSTS

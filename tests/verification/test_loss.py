@@ -12,6 +12,7 @@ from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import channels as theory
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
 from .networks import network, runs
 from .shared import shared
@@ -21,16 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.oracle("answers delivered, and attem
 
 RUNS, SKIPPED = 40, 100
 BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}
-CASES = {
-    "once": (0.3, 1, "request", 800.0, 2501),
-    "twice": (0.5, 2, "push", 550.0, 2502),
-    "five times": (0.6, 5, "request", 700.0, 2503),
-    "three times, afresh": (0.4, 3, "fresh", 350.0, 2504),
-    "unequal": ((0.2, 0.5), 2, "push", 250.0, 2505),
-    "bursts, once": (BURSTS, 1, "push", 2100.0, 2511),
-    "bursts, twice": (BURSTS, 2, "request", 1200.0, 2512),
-    "bursts, four times": (BURSTS, 4, "push", 1400.0, 2513),
-}
+CASES = table(__file__, "loss.toml")
 """Loss, attempts, protocol (or "fresh": request, each attempt computed anew), length, seed."""
 CI = [name for name in CASES if not name.endswith("once")]
 """What every run measures; the others' turn comes at night."""

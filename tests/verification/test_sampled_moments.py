@@ -12,6 +12,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
+from tests.tables import table
 
 from .networks import ended
 from .zscores import LIMIT, score
@@ -20,18 +21,7 @@ pytestmark = pytest.mark.oracle("E ψ with answers over samples of records")
 
 SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
 REPLICATES = 4000
-GAUSSIAN = (
-    "privacy.mechanism=gaussian", "privacy.delta=1e-6", "privacy.accountant=pld",
-    "privacy.epsilon=3000.0",
-)  # fmt: skip
-WAYS = {
-    "gossip": (),
-    "budgets end": ("run.updates=24", "privacy.budget={kind='per-owner-cap', answers=14}"),
-    "rounds": ("protocol.kind=rounds", "algorithm={kind='parameter-server', step=0.12}"),
-    "average": ("protocol.kind=rounds", "algorithm={kind='collab-1', rho=1000.0}"),
-    "gaussian": GAUSSIAN,
-    "few records": ("algorithm.initial=uniform", "privacy.sampling=0.05"),
-}
+WAYS = table(__file__, "sampled_moments.toml")
 """One-on-one, over counts of answers, in rounds, an average judged, few records in an answer."""
 
 

@@ -27,6 +27,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace
+from tests import tables
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 
@@ -35,7 +36,6 @@ pytestmark = pytest.mark.no_evidence
 # Claims of audits against observers, beside what these state: two ways to one number.
 
 SCENES = Path(__file__).parent / "scenes"
-SOME = 'availability={kind="bernoulli",probability=0.5}'
 
 
 def simulated(scene: str, *settings: str) -> tuple[Scenario, Trace]:
@@ -43,17 +43,10 @@ def simulated(scene: str, *settings: str) -> tuple[Scenario, Trace]:
     return scenario, simulate(scenario.network, Streams(1).within("replicate", 1))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        (),
-        (SOME,),
-        (SOME, "privacy.observer.sees=all"),
-        ("privacy.epsilon=[1.0,2.0,4.0]", SOME, "model.regularisation=0.05", "run.updates=200"),
-        ("algorithm.step=1.0",),
-        ("model.theta_max=0.05", "privacy.sensitivity.target_max=2.0", "run.updates=200"),
-    ],
-)  # fmt: skip
+TABLE = tables.table(__file__, "second_ways.toml")
+
+
+@pytest.mark.parametrize("settings", TABLE["isotonic"])
 def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
     scenario, trace = simulated("last-model.toml", *settings)
     listener = scenario.privacy.listener.listening(scenario)
@@ -63,16 +56,7 @@ def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
     assert anew == pytest.approx(2 * stated[0], rel=1e-4)
 
 
-@one_in(
-    4,
-    "settings",
-    [
-        (),
-        ("privacy.observer={kind='node'}", "run.updates=40"),
-        ("channel={kind='ideal', loss=0.3}", "run.updates=40"),
-        ("privacy.epsilon=[1.0,2.0,4.0,8.0,16.0,32.0]", "run.updates=60"),
-    ],
-)
+@one_in(4, "settings", TABLE["nodes"])
 def test_what_a_node_is_told_is_the_same_in_fractions(settings):
     scenario, trace = simulated("six-averaging.toml", *settings)
     observer, multiplier = scenario.privacy.listener, scenario.accountant.multiplier

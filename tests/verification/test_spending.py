@@ -20,6 +20,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
+from tests.tables import table
 from tests.together import together as together_cases
 
 from .networks import ended
@@ -29,24 +30,12 @@ pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
 UNEVEN = [each for each in examples(Budget) if not each.even]
-GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
-COMPOSED = ("privacy.accountant=pld", "privacy.delta=0.02", "privacy.epsilon=0.5")
 ROUNDS = (
     "protocol.kind=rounds", "run.updates=10", "privacy.budget.answers=10",
     'algorithm={kind="parameter-server",step=0.1}',
 )  # fmt: skip
 LOSSY = ('channel={kind="ideal",loss=0.4}',)
-WAYS = {
-    "gossip": (),
-    "gaussian": GAUSSIAN,
-    "composed": COMPOSED,
-    "discrete": ("privacy.mechanism=discrete-laplace",),
-    "unlike owners": ("privacy.budget={kind='scheduled',answers=[5,8,10],power=[2.0,0.0,-1.0]}",),
-    "by a list": ("privacy.budget={kind='scheduled',shares=[1,2,4,8,8,8,8,8]}",),
-    "rounds": ROUNDS,
-    "an average": (*ROUNDS, 'algorithm={kind="collab-2",step=0.2}'),
-    "lossy": (*LOSSY, "privacy.budget.growth=1.05"),
-}
+WAYS = table(__file__, "spending.toml")
 """One-on-one over counts of answers, in rounds, an average judged, given orders of what is used."""
 
 

@@ -10,38 +10,19 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.learning.objectives.softmax import probabilities
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from tests import tables
 from tests.one_in import one_in
 
 ROWS, PUBLIC = 240, 60
 CLIP = '{ kind = "clip", bound = 1.0 }'
-DOMAIN = '{ kind = "domain", row_norm = 1.5, target_max = 2.0 }'
 CLASSES = {
     "answer": ["no", "yes"],
     "bit": [0.0, 1.0],
     "sign": [-1.0, 1.0],
     "three": ["low", "middle", "tall"],
 }
-SCENARIO = """
-schema = 1
-id = "raw-rows"
-run = {{ seed = 1, updates = 30, replicates = 2 }}
-owners = {{ count = 3 }}
-algorithm = {{ kind = "async-gossip", rho = 1.0, initial = "{initial}" }}
-privacy = {{ epsilon = 1.0, sensitivity = {sensitivity} }}
-model = {{ regularisation = 0.1, {model} }}
-[data]
-kind = "table"
-path = "table.csv"
-target = "{target}"
-owner_column = "bank"
-drop = {dropped}
-public_records = {public}
-held_out = 0.3
-missing = ["NA", "Unknown"]
-preprocessing = "{preprocessing}"
-features = {features}
-columns = {{ amount = {{ kind = "money" }}, colour = {{ kind = "one-hot"{values} }} }}
-"""
+TABLE = tables.table(__file__, "sklearn_pipeline.toml")
+SCENARIO = TABLE["scenario"]
 
 
 def table() -> pd.DataFrame:
@@ -100,21 +81,7 @@ def held_out(found: ad.Result) -> tuple[pd.DataFrame, np.ndarray]:
     return rows[rows[scenario.data.target] != ""], judge.predictions(models[None])[0]
 
 
-CASES = [
-    ('kind = "ridge"', "number", {}),
-    ('kind = "ridge", intercept = true', "number", {}),
-    ('kind = "ridge", intercept = true, theta_max = 9.0', "number", {"sensitivity": DOMAIN}),
-    ('kind = "logistic"', "answer", {}),
-    ('kind = "logistic", intercept = true', "bit", {"preprocessing": "eigen-uncentred"}),
-    ('kind = "svm"', "answer", {"sensitivity": DOMAIN}),
-    ('kind = "softmax", classes = 2', "answer", {}),
-    ('kind = "softmax", classes = 3, intercept = true', "three", {}),
-    (
-        'kind = "logistic"',
-        "sign",
-        {"public": 0, "preprocessing": "none", "features": 4, "values": ', values = ["red"]'},
-    ),
-]
+CASES = TABLE["cases"]
 
 
 @one_in(4, ("model", "target", "options"), CASES)

@@ -37,61 +37,13 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 from tests.cli.scenes import SMALL
 from tests.reproducibility.runs import scenario
+from tests.tables import table
 from tests.together import together
 
 # The dictionary of columns: all that runs write is in it, and what it says of values is so.
 
 SHORT = {"run__updates": 8, "run__replicates": 2}
-CLIP = {"kind": "clip", "bound": 1.0}
-LABELS = {"kind": "gaussian", "features": 3, "labels": True, "held_out": 0.3}
-HELD_OUT = {"kind": "gaussian", "features": 3, "held_out": 0.3}
-CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.01, "loss": 0.2}
-EDGES = {"kind": "edges", "between": [[1, 2], [2, 3]]}
-AVERAGING: dict[str, Any] = {
-    "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
-    "clock": {"kind": "poisson", "rate": 1.0},
-    "algorithm": {"kind": "averaging", "step": 0.1},
-    "privacy": {
-        "epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "sensitivity": CLIP,
-        "observer": {"kind": "node"}, "budget": {"kind": "per-owner-cap", "answers": 1},
-    },
-}  # fmt: skip
-ENERGY = {
-    "idle": 0.1, "listening": 0.4, "computing": 5.0, "sending": [1.0, 1.2, 1.4], "receiving": 0.8,
-    "byte_sent": 1e-6, "learner": {"idle": 50.0, "busy": 80.0},
-}  # fmt: skip
-RUNS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "held out, alone": {
-        "data": HELD_OUT, "run__alone": True, "run__split": True, "owners__names": ["a", "b", "c"],
-    },
-    "labels": {"data": LABELS, "model__kind": "logistic", "run__alone": True,
-               "privacy__sensitivity": CLIP},
-    "one replicate": {"run__replicates": 1, "run__split": True},
-    "gaussian": {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6, "privacy__overlap": 2},
-    "pld": {
-        "privacy__accountant": "pld", "privacy__delta": 1e-6, "privacy__sensitivity": CLIP,
-    },
-    "csma": {"channel": CSMA, "protocol": {"kind": "push"}},
-    "rounds": {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 1.0}},
-    "bare": {"privacy": {"mechanism": "none"}, "availability": {"kind": "bernoulli",
-             "probability": 0.5}},
-    "graph": {
-        "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
-        "clock": {"kind": "poisson", "rate": 1.0},
-        "algorithm": {"kind": "gossip-graph", "rho": 1.0},
-    },
-    "averaging": AVERAGING,
-    "energy": {"energy": ENERGY},
-    "whole owners": {
-        "protocol": {"kind": "rounds"},
-        "algorithm": {"kind": "parameter-server", "step": 0.2},
-        "privacy": {
-            "epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
-            "observer": "model", "sensitivity": {"kind": "adaptive-clip", "start": 0.5},
-        },
-    },
-}  # fmt: skip
+RUNS: dict[str, dict[str, Any]] = table(__file__, "runs_of_columns.toml")
 
 
 CATEGORY = "dictionary<values=string, indices=int8, ordered=0>"
@@ -115,8 +67,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
         write(run(scenario(**SHORT | changes), events=True, gains=Judging()), directory)
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
-    sweep(scenario(**SHORT, sweep=swept, energy=ENERGY), root / "sweep")
-    sweep(scenario(**SHORT, **AVERAGING, sweep={"algorithm.step": [0.1, 0.2]}), root / "averages")
+    sweep(scenario(**SHORT, sweep=swept, **RUNS["energy"]), root / "sweep")
+    sweep(
+        scenario(**SHORT, **RUNS["averaging"], sweep={"algorithm.step": [0.1, 0.2]}),
+        root / "averages",
+    )
     for name in ("sweep", "averages"):
         gather(root / name, "", values)
         for directory in (*(root / name / "traces").iterdir(), *(root / name).glob("cell-*")):

@@ -20,6 +20,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.formulas import t_quantile
 from tests.one_in import one_in
 from tests.scenes import text
+from tests.tables import table
 
 SMALL = text(
     run={"replicates": 6},
@@ -27,18 +28,8 @@ SMALL = text(
     model={"regularisation": 1e-2},
     privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
 )
-SETTINGS = {
-    "base": [],
-    "epsilon": ["privacy.epsilon=3.0"],
-    "seed": ["run.seed=2"],
-    "fewer": ["run.replicates=4"],
-    "slower": [
-        "clock={kind='poisson', rate=0.5}",
-        "availability={kind='bernoulli', probability=0.5}",
-    ],
-    "open": ["privacy.epsilon=inf"],
-    "unlike": ["data.noise=2.0"],
-}
+TABLE = table(__file__, "compare.toml")
+SETTINGS = TABLE["settings"]
 
 
 @pytest.fixture(scope="module")
@@ -116,15 +107,7 @@ def test_figures_are_those_of_the_tables(made):
     assert row(found, "epsilon_spent")["second"] == pytest.approx(spent)
 
 
-ENDS = {
-    "update T": [],
-    "a time": ["run.until=4.0"],
-    "budgets": ["privacy.budget={kind='per-owner-cap',answers=5}", "run.updates=40"],
-    "a time, on a channel": [
-        "run.until=4.0", "protocol={kind='push'}", "channel={kind='aloha',airtime=0.1}",
-    ],
-    "several owners at a time": ["protocol={kind='broadcast',interval=2.0}", "run.until=4.0"],
-}  # fmt: skip
+ENDS = TABLE["ends"]
 
 
 @one_in(5, "end", ENDS)
@@ -233,17 +216,7 @@ def test_cells_of_a_sweep_are_results(made, tmp_path):
         compare([made / "base", tmp_path / "sweep"])
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (["base"], "DIR: given 1 result; allowed are two or more"),
-        (["base", "base"], "given the same result twice"),
-        (
-            ["base", "none"],
-            "given no readable manifest.json; allowed is a result of asyncdp run or sweep",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("names", "said"), TABLE["refused"])
 def test_what_is_no_comparison_is_refused(made: Path, names: list[str], said: str) -> None:
     with pytest.raises(ResultError) as caught:
         compared(made, *names)

@@ -241,21 +241,7 @@ def test_dates_in_two_forms_are_refused_by_name():
 
 
 @together
-@pytest.mark.parametrize(
-    ("texts", "kind"),
-    [
-        (["06.06.00", "03.26.00", "15.58.00"], "time of day"),
-        (["1:30 PM", "11:05 am", "9:10 p.m."], "time of day"),
-        ([f"{hour} {half}" for hour in range(1, 13) for half in ("AM", "PM")], "time of day"),
-        (["12:30", "25:10", "101:00"], "duration"),
-        (["1:4", "2:5", "13:21"], "pair"),
-        (["2 days, 3:00:00", "1 day, 12:30:00"], "duration"),
-        (["PT5H", "P2DT3H"], "duration"),
-        (["26:10:00", "101:00:30"], "duration"),
-        (["2024-Q1", "2023 Q4"], "quarter"),
-        (["2024-W05", "2024W52"], "week"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "kind"), CASES["other_times"])
 def test_other_times_are_texts_and_named(texts, kind):
     assert other_times(dict.fromkeys(texts, 1))[0] == kind
     assert column(texts).type == kind

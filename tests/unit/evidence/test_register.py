@@ -11,21 +11,10 @@ from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.network.clocks import PoissonClock
 from tests.conformance.members import FAMILIES
 from tests.oracles import TESTS, Basis, basis_of, marked, marks, oracles, oracles_of
+from tests.tables import table
 
-ALIASES = {
-    "AsyncGossip": ("gossip_map", "lending-convergence"),
-    "Collab1": ("collab_transient",),
-    "Ridge": ("Quadratic", "OwnRows"),
-    "Logistic": ("LOSSES", "OwnRows"),
-    "SVM": ("LOSSES",),
-    "MLP": ("Perceptron",),
-    "Softmax": ("SoftmaxLoss",),
-    "LossDistributions": ("accountant=pld",),
-    "ClipAnswers": ("clipped",),
-    "ByColumn": ("by_value",),
-    "Intervals": ("intervals",),
-    "PublicRows": ("twin",),
-}
+TABLE = table(__file__, "register.toml")
+ALIASES = TABLE["aliases"]
 """What tests call a kind where they try its parts."""
 UNVERIFIED = {
     ("availability", "churn"): "no long run",
@@ -69,20 +58,7 @@ def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence():
     ] == []
 
 
-MARKED = """
-pytestmark = [pytest.mark.long, pytest.mark.oracle("rate")]
-def test_b(): ...
-def test_a(): ...
-def test_fresh_seeds(): ...
-@pytest.mark.no_evidence
-def test_planted(): ...
-OTHER = pytest.mark.oracle("draws")
-@pytest.mark.no_evidence
-class TestMore:
-    @OTHER
-    def test_c(self): ...
-    def test_d(self): ...
-"""
+MARKED = TABLE["marked"]
 STATED = {
     "rate": {"formula": "1", "source": "a law", "setting": "one",
              "kinds": "Aloha, every clock with rate"},

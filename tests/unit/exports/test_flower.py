@@ -25,30 +25,14 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
+from tests import tables
 from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
 from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
-ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
-ALGORITHMS = {
-    "async-gossip": {},
-    "gossip by push": PUSH,
-    "fedasync": {
-        "algorithm": {"kind": "fedasync", "step": 0.3, "mixing": 0.5, "weighting": "hinge"},
-        **PUSH,
-    },
-    "fedbuff": {
-        "algorithm": {"kind": "fedbuff", "step": 0.3, "server_step": 1.0, "buffer": 2,
-                      "weighting": "polynomial"},
-        **PUSH,
-    },
-    "collab-1": {"algorithm": {"kind": "collab-1", "rho": 90.0}, **ROUNDS},
-    "collab-2": {"algorithm": {"kind": "collab-2", "step": 0.1}, **ROUNDS},
-    "parameter-server": {
-        "algorithm": {"kind": "parameter-server", "step": 0.1, "exponent": 0.6}, **ROUNDS
-    },
-}  # fmt: skip
+TABLE = tables.table(__file__, "flower.toml")
+ALGORITHMS = TABLE["algorithms"]
 
 
 @pytest.fixture
@@ -56,14 +40,7 @@ def scenario(tmp_path: Path) -> Scenario:
     return banks(tmp_path)
 
 
-@one_in(3, "changes", [
-    {},
-    {"data": {"preprocessing": "eigen-uncentred"}},
-    {"data": {"held_out": 0.2}},
-    {"data": {"columns": {"purpose": {"kind": "ordinal", "order": ["study", "car", "house"]}}}},
-    {"data": {"columns": {"purpose": {"kind": "classes", "values": ["study", "car", "house"]}}}},
-    {"privacy": {"sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 3.0}}},
-])  # fmt: skip
+@one_in(3, "changes", TABLE["read"])
 def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
     scenario = scenario.replace(**changes)
     plan = plan_of(scenario, 1.0)
@@ -536,14 +513,7 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, t
         ledger.charge(str(tmp_path / "none"), "north", 3)
 
 
-@pytest.mark.parametrize(("changes", "key"), [
-    ({"protocol": {"kind": "broadcast", "interval": 1.0}}, "protocol.kind"),
-    ({"privacy": {"mechanism": "none"}}, "privacy.mechanism"),
-    ({"privacy": {"mechanism": "gaussian", "delta": 1e-6,
-                  "budget": {"kind": "until-spent", "per_answer": 0.3}}}, "per_answer"),
-    ({"clock": {"kind": "deterministic"}}, "clock.kind"),
-    ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
-])  # fmt: skip
+@pytest.mark.parametrize(("changes", "key"), TABLE["refused"])
 def test_what_the_app_cannot_carry_out_is_refused_by_name(scenario, tmp_path, changes, key):
     with pytest.raises(SpecError, match=key):
         export_flower(scenario.replace(**changes), tmp_path / "app")

@@ -7,16 +7,10 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
+from tests.tables import table
 from tests.unit.figures.looks import faults
 
-SMALL = text(
-    id="drawn",
-    source="synthetic",
-    run={"updates": 60, "replicates": 7},
-    data={"kind": "gaussian", "features": 3},
-    model={"kind": "ridge", "regularisation": 0.01},
-    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
-)
+SMALL = text(**table(__file__, "small.toml"))
 SWEPT = """
 [sweep]
 "privacy.epsilon" = [0.5, 1.0, inf]

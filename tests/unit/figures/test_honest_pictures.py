@@ -10,22 +10,15 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
+from tests import tables
 from tests.one_in import one_in
 from tests.scenes import text
 from tests.unit.figures.made import lines_of, texts
 
 # Pictures of held-out rows and of owners alone.
 
-HONEST = text(
-    id="honest",
-    run={"updates": 40, "replicates": 5, "alone": True},
-    owners={"records": [20, 40, 80]},
-    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3, "held_out": 0.25},
-    model={"kind": "ridge", "regularisation": 0.01},
-    algorithm={"kind": "async-gossip", "rho": 3.0},
-    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
-    sweep={"privacy.epsilon": [20.0, 200.0]},
-)
+TABLE = tables.table(__file__, "honest.toml")
+HONEST = text(**TABLE["honest"])
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from asyncdp_sim.figures.spacetime import LOOKS
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
+from tests.tables import table
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
@@ -138,22 +139,10 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     assert throughput.FIGURE.why_not(sweep) == reason
 
 
-@pytest.mark.parametrize(
-    ("channel", "named"),
-    [
-        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05},
-         ["infinite population, a = 0.1 airtimes", "exact for 5 owners"]),
-        ({"kind": "slotted-aloha", "airtime": 0.2, "slot": 0.2},
-         ["infinite population, Ge^{-G}", "exact for 5 owners"]),
-        ({"kind": "aloha", "airtime": 0.2, "capture_ratio": 2.0},
-         ["infinite population, Ge^{-2Gz/(1+z)}", "exact for 5 owners"]),
-        ({"kind": "aloha", "airtime": 0.2, "retransmissions": 1},
-         ["infinite population, Ge^{-2G}"]),
-        ({"kind": "parallel", "channels": 2, "each": {"kind": "aloha", "airtime": 0.2}},
-         ["infinite population, 2 channels"]),
-        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05, "persistence": 0.5}, []),
-    ],
-)  # fmt: skip
+TABLE = table(__file__, "network_pictures.toml")
+
+
+@pytest.mark.parametrize(("channel", "named"), TABLE["curves"])
 def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
     sweep = swept(tmp_path / "sweep", loads, channel=channel)
@@ -175,27 +164,18 @@ def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     assert names[-2:] == ["shares", "space-time"]
 
 
-LOCKED: list[Row] = [
-    (0.5, "went_offline", 3),
-    (1.0, "clock_tick", 1),
-    (1.0, "request_sent", 1, 1),
-    (1.1, "query_sent", 1, 1),
-    (1.2, "clock_tick", 2),
-    (1.2, "request_sent", 2, 2),
-    (1.3, "query_received", 1, 1),
-    (1.3, "request_refused", 2, 2),
-    (1.6, "answer_released", 1, 1, 1),
-    (1.7, "clock_dropped", 1, None, None, "busy"),
-    (1.8, "clock_dropped", 3, None, None, "offline"),
-    (2.0, "answer_lost", 1, 1, 1, "noise"),
-    (2.0, "answer_resent", 1, 1, 2),
-    (2.4, "answer_delivered", 1, 1, 2),
-    (2.4, "update_applied", 1, 1),
-    (2.5, "went_online", 3),
-    (3.0, "clock_tick", 3),
-    (3.0, "request_sent", 3, 3),
-    (3.1, "request_lost", 3, 3, None, "noise"),
-]
+def events(name: str) -> list[Row]:
+    """Return the events of a run of the table; - is none."""
+    rows = (line.split() for line in TABLE[name].splitlines())
+    return [(float(time), *(_cell(word) for word in words)) for time, *words in rows]
+
+
+def _cell(word: str) -> str | int | None:
+    return int(word) if word.isdigit() else None if word == "-" else word
+
+
+LOCKED = events("locked")
+EXPECTED = TABLE["expected"]
 
 
 @pytest.mark.long
@@ -209,26 +189,6 @@ def test_events_that_come_late_or_never_stop_no_picture(tmp_path, result):
     found = draw_all(result)
     assert "space-time" not in [path.stem for path in found.pictures]
     assert found.notes[-1] == "space time: nothing happened in replicate 1"
-
-
-EXPECTED = """\
-what,owner,message,attempt,start,end
-offline,3,0,0,0.5,2.5
-tick,1,0,0,1.0,1.0
-request,1,1,0,1.0,1.1
-query,1,1,0,1.1,1.3
-lock,1,1,0,1.1,2.4
-tick,2,0,0,1.2,1.2
-request refused,2,2,0,1.2,1.3
-computing,1,1,0,1.3,1.6
-answer lost,1,1,1,1.6,2.0
-tick dropped,1,0,0,1.7,1.7
-tick dropped,3,0,0,1.8,1.8
-answer,1,1,2,2.0,2.4
-update,1,1,0,2.4,2.4
-tick,3,0,0,3.0,3.0
-request lost,3,3,0,3.0,3.1
-"""
 
 
 def rows(picture: Picture) -> list[dict[str, str]]:
@@ -260,26 +220,8 @@ def test_a_window_shows_what_touches_it(tmp_path):
 
 
 def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
-    events: list[Row] = [
-        (0.0, "broadcast_sent", 0, 1),
-        (0.1, "query_received", 1, 1),
-        (0.1, "query_received", 2, 1),
-        (0.1, "query_lost", 3, 1, None, "offline"),
-        (0.2, "clock_tick", 1),
-        (0.3, "clock_tick", 2),
-        (0.4, "answer_released", 1, 2, 1),
-        (0.5, "answer_released", 2, 3, 1),
-        (0.7, "answer_collided", 1, 2, 1, "collision"),
-        (0.8, "answer_collided", 2, 3, 1, "collision"),
-        (0.9, "retry", 2, 3, None, "channel-busy"),
-        (1.1, "answer_resent", 2, 3, 2),
-        (1.4, "answer_delivered", 2, 3, 2),
-        (1.4, "answer_discarded", 2, 3, 2, "superseded"),
-        (1.5, "budget_exhausted", 2),
-        (1.6, "timeout", 1, 2),
-    ]
     said = scenario(channel={"kind": "csma", "airtime": 0.3}, protocol={"kind": "broadcast"})
-    picture = drawn(tmp_path, events, said)
+    picture = drawn(tmp_path, events("collided"), said)
     found = [(row["what"], row["owner"], row["start"], row["end"]) for row in rows(picture)]
     assert set(found) >= {
         ("broadcast", "0", "0.0", "0.0"),
@@ -338,22 +280,7 @@ def test_thousands_of_events_are_a_few_artists(tmp_path):
 
 
 def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path):
-    events: list[Row] = [
-        (1.0, "request_sent", 1, 1),
-        (1.0, "query_sent", 1, 1),
-        (1.2, "answer_released", 1, 1, 1),
-        (1.4, "answer_lost", 1, 1, 1, "noise"),
-        (2.0, "timeout", 1, 1),
-        (2.3, "answer_released", 1, 2, 1),
-        (2.5, "answer_delivered", 1, 2, 1),
-        (2.5, "update_applied", 1, 2),
-        (3.0, "request_sent", 2, 3),
-        (3.0, "query_sent", 2, 3),
-        (4.0, "timeout", 2, 3),
-        (4.5, "answer_released", 2, 3, 1),
-        (5.0, "answer_discarded", 2, 3, 1, "late"),
-    ]
-    picture = drawn(tmp_path, events, scenario())
+    picture = drawn(tmp_path, events("afresh"), scenario())
     found = [row for row in rows(picture) if row["what"] in ("lock", "computing")]
     assert [(row["what"], row["start"], row["end"]) for row in found] == [
         ("computing", "1.0", "1.2"),
@@ -378,13 +305,7 @@ def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
         privacy={"budget": {"kind": "per-owner-cap", "answers": 5}, "mechanism": "laplace"},
     )
     said = {key: value for key, value in said.items() if key != "clock"}
-    met: list[Row] = [
-        (1.0, "clock_tick", 1), (1.0, "query_sent", 1, 1), (1.0, "query_sent", 2, 2),
-        (1.0, "query_received", 1, 1), (1.0, "query_received", 2, 2),
-        (1.5, "answer_released", 1, 1, 1), (1.5, "answer_released", 2, 2, 1),
-        (1.5, "answer_delivered", 1, 1, 1), (1.5, "answer_delivered", 2, 2, 1),
-        (1.5, "update_applied", 1, 1),
-    ]  # fmt: skip
+    met = events("met")
     picture = spacetime.diagram(Result.read(made(tmp_path / "met", [met], said)))
     [axes] = picture.figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]

@@ -19,6 +19,7 @@ from asyncdp_sim.figures.changes import select
 from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import COLUMNS
+from tests import tables
 from tests.manifests import changed
 from tests.together import together
 from tests.unit.figures.made import curve, finished, keys, made, scenario, whole, write_table
@@ -331,23 +332,11 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
 ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
 
 
+TABLE = tables.table(__file__, "psi_over_swept_numbers.toml")
+
+
 @together
-@pytest.mark.parametrize(
-    ("columns", "expected"),
-    [
-        ({"run.updates": [1, 2, 3]}, ("run.updates", 1)),
-        ({"run.updates": [1, 2, 3], "run.seed": [1, 1, 1]}, ("run.updates", 1)),
-        ({"a": [1, 1, 1, 2], "b": [1, 2, 3, 1]}, ("b", 2)),
-        ({"run.seed": [1, 2, 3]}, "no number is swept over 3 values or more"),
-        ({"a": [1, 2, 1]}, "no number is swept over 3 values or more"),
-        ({"a": ["x", "y", "z"]}, "no number is swept over 3 values or more"),
-        ({"a": [True, False, True]}, "no number is swept over 3 values or more"),
-        ({"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2, 3]},
-         "3 paths are swept, and one or two can be shown"),
-        ({"a": list(range(9)), "b": [str(n) for n in range(9)]},
-         "b has 9 values, more than 8 lines"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "expected"), TABLE["drawn"])
 def test_what_is_drawn_against_what(columns, expected):
     rows = zip(*columns.values(), strict=True)
     result = Result(Path("made"), {})
@@ -359,7 +348,7 @@ def test_what_is_drawn_against_what(columns, expected):
         with pytest.raises(ResultError, match=expected):
             FIGURE.picture(sweep)
     else:
-        assert (found[0].path, len(found)) == expected
+        assert [found[0].path, len(found)] == expected
 
 
 def test_the_interval_of_the_median_is_exact(tmp_path):

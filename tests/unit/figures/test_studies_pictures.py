@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from asyncdp_sim.results import Sweep, read_table
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
 from scenarios import curious_servers, entry
+from tests import tables
 from tests.manifests import changed
 from tests.scenes import text
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
@@ -180,25 +180,7 @@ def test_lines_that_hide_records_alike_are_not_compared(tmp_path):
 # Pictures of what colluders know, and the programs that measure it.
 
 INF = float("inf")
-SWEPT = text(
-    id="collude",
-    run={"updates": 40, "replicates": 2},
-    owners={"count": 2, "records": 10},
-    protocol={"kind": "rounds"},
-    algorithm={"kind": "collab-1", "rho": 20.0},
-    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
-    sweep={
-        "privacy.epsilon": [[1.0, 1.0], [inf, 1.0]],
-        "variant": [
-            {"name": "rounds"},
-            {
-                "name": "gossip",
-                "protocol.kind": "request",
-                "algorithm": {"kind": "async-gossip", "rho": 9.0},
-            },
-        ],
-    },
-)
+SWEPT = text(**tables.table(__file__, "collude.toml"))
 
 
 @pytest.mark.long

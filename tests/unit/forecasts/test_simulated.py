@@ -52,15 +52,7 @@ def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(part
     assert '"psi": "inf"' in as_json(found)
 
 
-CLIPPED: dict[str, Any] = scenes.fields(
-    id="clipped",
-    run={"updates": 60},
-    owners={"records": 80},
-    data={"features": 3},
-    model={"regularisation": 0.01, "theta_max": 10.0},
-    algorithm={"rho": 5.0},
-    privacy={"epsilon": 10.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
-)
+CLIPPED: dict[str, Any] = scenes.fields(**table(__file__, "clipped.toml"))
 
 
 @pytest.mark.long

@@ -17,14 +17,12 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.reports import page
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import (
-    ALONE,
-    DIFFER,
-    SHARE,
     _remaining,
     as_json,
     decide,
     first_screen,
 )
+from tests.tables import table
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
@@ -152,21 +150,10 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
 GAINS = "the average owner gains by joining at ε ="
 
 
-@pytest.mark.parametrize(
-    ("options", "away", "sentences"),
-    [
-        ({}, 0.0, {"Decision": f"if owners are alike, {GAINS}", "Single owners": ALONE}),
-        ({}, 1.5, {"Decision": DIFFER}),
-        (
-            {"whose": "C1"}, 0.0,
-            {"Sharing": SHARE, "Single owners": "gains in 48 of 48 simulated runs"},
-        ),
-        (
-            {"private": True}, 0.0,
-            {"Sharing": "uses private data, not for release", "Decision": GAINS},
-        ),
-    ],
-)  # fmt: skip
+TABLE = table(__file__, "first_screens.toml")
+
+
+@pytest.mark.parametrize(("options", "away", "sentences"), TABLE["sentences"])
 def test_the_first_screen_is_sentences(tmp_path, options, away, sentences):
     result = forecast(clinics(tmp_path, away=away), judged=LINEAR, **options)
     texts = first_screen(result)

@@ -10,6 +10,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.network.availability import Intervals
 from asyncdp_sim.network.laws import Empirical
+from tests.tables import table
 from tests.unit.network.stand_ins import UNIT, Notes
 
 # Owners online in the intervals of a file: exact times, and what is said of a wrong file.
@@ -203,17 +204,10 @@ def test_durations_in_parquet_are_those_in_csv(pings, tmp_path):
     assert law.durations_measured == (12.5, 80.0, 110.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "expected"),
-    [
-        (PINGS, "s", "the header 'host,ms' (pings.csv, line 1); allowed is a header with the"),
-        (PINGS, "host", "'city' (pings.csv, line 2); allowed is a number from 0 to 1e+12 in"),
-        ("ms\n1\n-2\n", "ms", "'-2' (pings.csv, line 3); allowed is a number from 0 to 1e+12"),
-        ("ms\n1e300\n", "ms", "'1e300' (pings.csv, line 2); allowed is a number from 0 to 1e+12"),
-        ("a,ms\n1,\n", "ms", "no number in 'ms' (pings.csv); allowed is a CSV"),
-        ("", "ms", "; the file is empty"),
-    ],
-)
+TABLE = table(__file__, "intervals.toml")
+
+
+@pytest.mark.parametrize(("text", "column", "expected"), TABLE["wrong"])
 def test_a_wrong_file_is_told_in_a_line(pings, text, column, expected):
     path = pings(text)
     with pytest.raises(SpecError) as refused:

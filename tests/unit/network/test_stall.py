@@ -7,9 +7,8 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
-from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff, Outages
+from asyncdp_sim.network.availability import OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
-from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run
@@ -161,17 +160,12 @@ def test_spent_waits_for_answers_under_way():
     assert trace.end_tick == trace.exchanges["release_tick"].max() + 9 * 10**9
 
 
+TABLE = table(__file__, "nobody_asks.toml")
+
+
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"clock": ScriptedClock(times=[[1.0], [2.0]])},
-        {"availability": Churn(lifetime=Constant(value=1.0)), "clock": PoissonClock(rate=0.5)},
-        {"availability": Bernoulli(probability=(1.0, 0.0))},
-        {
-            "clock": DeterministicClock(rate=1.0),
-            "availability": Churn(lifetime=Constant(value=1.5)),
-        },
-    ],
+    TABLE["nobody"],
     ids=["a script ends", "all have left", "one is never there", "one tick each"],
 )
 def test_nobody_asks_any_more(fields):

@@ -49,69 +49,8 @@ from tests.together import together
 
 # The generated pages of the reference: fields of scenarios, and columns of results.
 
-_SCENARIO = """# Fields of scenario files
-
-Tables, their kinds and fields. A field's default stands behind it, then the kinds that have it, in
-brackets, unless all do. A field without default is required if **bold**, else optional. *Or list*:
-one value for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A
-time unit is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME`
-prints more, with an example; `asyncdp schema` lets editors complete a file.
-
-A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
-public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
-
-```toml
-schema = 1
-id = "stays"
-[run]
-seed = 1
-replicates = 20
-updates = 60
-[data]
-kind = "table"
-path = "stays.csv"
-target = "days"
-split = { column = "site" }
-public_records = 300
-preprocessing = "pca"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 1e-3
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 10.0
-mechanism = "laplace"
-sensitivity = { kind = "clip", bound = 6.0 }
-budget = { kind = "per-owner-cap", answers = 30 }
-```
-"""
-PARTS = {
-    "owners-and-data": ("Owners and data", ("owners", "data")),
-    "model-and-algorithm": (
-        "Model and algorithm", ("model", "algorithm"),
-    ),
-    "time": ("Clocks, availability, computing and energy",
-             ("clock", "availability", "compute", "energy")),
-    "network": ("Channel, links and messages", ("channel", "latency", "payload", "topology")),
-    "protocol": ("Protocol", ("protocol",)),
-    "privacy": ("Privacy", ("privacy",)),
-}  # fmt: skip
-"""Pages below that of the top of a scenario file: title, and tables."""
-_RESULTS = """# Tables and figures of results
-
-The columns of every table that `asyncdp run` and `asyncdp sweep` write. Times are in time units; a
-tick is 10⁻⁹ of one. Owners, replicates, messages and k count from 1. The fields of the Parquet
-files have the same meanings and units, and the `README.md` in each directory lists its own columns.
-`{score}` is one of the [scores](#scores). Values are null for the reason that stands with them."""
-_SUMMARY = """Figures over all replicates, which are also columns of `cells.parquet`. A name with
-`.*` has four values over the replicates: `.mean`, `.median`, `.q25` and `.q75`; in the manifest
-they are keys below the name before the point. `intervals` in the manifest holds 95 % confidence
-intervals over replicates; in `cells.parquet` their ends are `_low` and `_high`. They exist for"""
-_SCORES = """Of the predictions for held-out rows that have a target. A score is null if no row has
-one; R² also if all targets are equal, AUC also if all labels are equal."""
+TEXTS = tomllib.loads(Path(__file__).with_name("pages.toml").read_text("utf-8"))
+PARTS = TEXTS["parts"]
 
 
 def scenario_pages() -> dict[str, str]:
@@ -123,7 +62,7 @@ def scenario_pages() -> dict[str, str]:
         found[f"scenario/{name}"] = _page(heading, inner, "../../")
     placed = {root for _, roots in PARTS.values() for root in roots}
     rest = [table for table in tables() if table.path.partition(".")[0] not in placed]
-    found["scenario"] = _page(_SCENARIO.rstrip(), rest, "../")
+    found["scenario"] = _page(TEXTS["scenario"], rest, "../")
     return found
 
 
@@ -135,7 +74,7 @@ def _page(heading: str, shown: Iterable[TableEntry], up: str) -> str:
 
 def results_page() -> str:
     """Return the page of the columns of results and of the figures of summaries."""
-    lines, known = [_RESULTS], set[tuple[str, str]]()
+    lines, known = [TEXTS["results"]], set[tuple[str, str]]()
     for name, table in tables_of_results().items():
         new = [each for each in table.columns if (each.name, each.meaning) not in known]
         old = [f"`{each.name}`" for each in table.columns if (each.name, each.meaning) in known]
@@ -143,8 +82,8 @@ def results_page() -> str:
         also = f" Also {', '.join(old)}, as above." if len(old) > 0 else ""
         lines += ["", f"## {name}.parquet", "", f"{table.meaning}.{also}", "", *_rows(new)]
     ratios = fill(", ".join(f"`{name}`" for name in (*RATIOS, *ENERGY_RATIOS)), 100)
-    lines += ["", "## summary in manifest.json", "", f"{_SUMMARY}\n{ratios}.", ""]
-    lines += [*_rows(summary().values()), "", "## Scores", "", _SCORES, ""]
+    lines += ["", "## summary in manifest.json", "", f"{TEXTS['summary']}\n{ratios}.", ""]
+    lines += [*_rows(summary().values()), "", "## Scores", "", TEXTS["scores"], ""]
     lines += ["| score | meaning |", "|---|---|"]
     for score in SCORES:
         unit = " (in the target's unit)" if score.in_units else ""

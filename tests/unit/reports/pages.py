@@ -9,22 +9,14 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import fields
+from tests.tables import table
 
 EVIL = "<script>alert('&\"')</script>"
 """A name that would run, were it not escaped."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 ADDRESSES = ("src", "href", "srcset", "action", "data", "poster", "background", "formaction")
 
-BASE = fields(
-    title=f"Told {EVIL}",
-    description=f"A story with `code` and {EVIL}.\n\nAnd more.",
-    run={"updates": 25, "replicates": 6},
-    owners={"records": 30, "names": ["Ann & Sons", EVIL, "Café"]},
-    model={"regularisation": 0.2},
-    compute={"kind": "exponential", "mean": 0.2},
-    algorithm={"rho": 1.0},
-    privacy={"sensitivity": {"kind": "clip", "bound": 3.0}},
-)
+BASE = fields(**table(__file__, "pages.toml"))
 AS_PUBLISHED = {"privacy": BASE["privacy"] | {"noise": "scalar-as-published"}}
 SWEEP = {"sweep": {"privacy.epsilon": [1.0, 5.0], "channel.loss": [0.0, 0.2]}}
 

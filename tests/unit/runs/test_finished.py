@@ -22,6 +22,7 @@ from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.sentences.result import figures, result_lines
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
+from tests import tables
 from tests.cli.scenes import SMALL
 from tests.manifests import changed
 from tests.reproducibility.runs import scenario as of_energy
@@ -90,19 +91,8 @@ def test_not_where_an_older_version_ran_real_processes(scenario, result):
 
 # The privacy label goes where a result goes: every table, and the screen.
 
-SCENARIO = text(
-    id="labelled",
-    run={"updates": 12, "replicates": 2, "alone": True},
-    owners={"count": 2, "records": 30},
-    model={"kind": "ridge", "regularisation": 0.01},
-    algorithm={"kind": "async-gossip", "rho": 1.0},
-    privacy={
-        "delta": 1e-05,
-        "mechanism": "laplace",
-        "sensitivity": {"kind": "declared", "bound": 0.001},
-    },
-    sweep={"privacy.mechanism": ["laplace", "gaussian"]},
-)
+CASES = tables.table(__file__, "finished.toml")
+SCENARIO = text(**CASES["labelled"])
 
 SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
 
@@ -251,19 +241,7 @@ def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize(
-    ("data", "named", "source"),
-    [
-        ({"kind": "lending"}, {}, "synthetic twin of lending"),
-        ({"kind": "hospital"}, {}, "synthetic twin of hospital"),
-        ({"kind": "fraud"}, {}, "synthetic twin of fraud"),
-        ({"kind": "lending"}, {"source": "synthetic"}, "synthetic"),
-        (HOSPITAL, {}, "hospital table discharges.csv"),
-        (HOSPITAL, {"source": "synthetic"}, "hospital table discharges.csv"),
-        (HOSPITAL, {"source": "Async, figure 8"}, "Async, figure 8"),
-        (TABLE, {}, "table discharges.csv"),
-    ],
-)
+@pytest.mark.parametrize(("data", "named", "source"), CASES["sources"])
 def test_the_source_is_where_records_come_from(folder, data, named, source):
     scenario, _ = load(written(folder, data, **named))
     assert scenario.source == source

@@ -12,26 +12,10 @@ from asyncdp_sim.results import open_directory
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.sentences.result import result_lines
+from tests.tables import table
 
-SCENARIO = """
-id = "gains"
-run = {{ seed = 2, updates = 120, replicates = 3 }}
-owners = {{ count = {owners} }}
-algorithm = {{ kind = "async-gossip", rho = 1.0{initial} }}
-privacy = {{ epsilon = 20.0, sensitivity = {sensitivity} }}
-model = {{ regularisation = 0.01, {model} }}
-[data]
-kind = "table"
-path = "table.csv"
-target = "{target}"
-owner_column = "clinic"
-unit = "days"
-public_records = 60
-held_out = 0.3
-preprocessing = "pca"
-features = {features}
-{more}
-"""
+TABLE = table(__file__, "gains.toml")
+SCENARIO = TABLE["scenario"]
 CLIP = '{ kind = "clip", bound = 1.0 }'
 
 
@@ -171,17 +155,7 @@ def test_gains_that_were_changed_are_told(found, tmp_path):
                 runs.reproduce(other)
 
 
-@pytest.mark.parametrize(
-    ("model", "target", "score"),
-    [
-        ('kind = "logistic"', "long", "log loss"),
-        ('kind = "svm"', "long", "log loss"),
-        ('kind = "softmax", classes = 3', "size", "log loss"),
-        ('kind = "softmax", classes = 2', "long", "log loss"),
-        ('kind = "mlp", hidden = 2, theta_max = 3.0', "stay", "absolute error"),
-        ('kind = "ridge", intercept = true', "stay", "absolute error"),
-    ],
-)
+@pytest.mark.parametrize(("model", "target", "score"), TABLE["judged"])
 def test_every_model_is_judged(tmp_path, model, target, score):
     names = {"long": '["no", "yes"]', "size": '["low", "middle", "tall"]'}.get(target)
     classes = f'columns = {{ {target} = {{ kind = "classes", values = {names} }} }}'
@@ -251,15 +225,7 @@ def test_the_latest_rows_are_held_out(tmp_path):
         assert day[apart].max() > day[kept].max()
 
 
-@pytest.mark.parametrize(
-    ("more", "line"),
-    [
-        ('person = "patents"', r"data\.person: given a column 'patents'; nearest columns: patient"),
-        ('order = "days"', r"data\.order: given a column 'days'; nearest columns: day"),
-        ('person = "stay"', r"data\.person: given 'stay'; allowed is a column that is neither"),
-        ('order = "clinic"', r"data\.order: given 'clinic'; allowed is a column that is neither"),
-    ],
-)
+@pytest.mark.parametrize(("more", "line"), TABLE["refused"])
 def test_a_wrong_column_is_told_in_one_line(tmp_path, more, line):
     with pytest.raises(ad.InputError, match=line):
         build_dataset(scenario_of(tmp_path, more=more))

@@ -22,6 +22,7 @@ from asyncdp_sim.runs.outcome import spread
 from asyncdp_sim.sentences import result as on_screen
 from asyncdp_sim.sentences.result import joining
 from tests.reproducibility.runs import scenario
+from tests.tables import table
 
 
 def test_a_narrow_table_is_one():
@@ -61,6 +62,9 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
     assert on_screen.figure is comparison.figure is figure  # one rule
 
 
+TABLE = table(__file__, "tables_on_screen.toml")
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [(999.4, "999"), (999.5, "1,000"), (-999.96, "-1,000"), (1234.5, "1,234"), (9.996, "10")],
@@ -69,18 +73,7 @@ def test_a_number_has_three_digits_or_is_whole(value, said):
     assert number(value) == said
 
 
-@pytest.mark.parametrize(
-    ("value", "half", "said"),
-    [
-        (3.15, 0.0126, "3.150 ± 0.013"),
-        (8.1e-05, 0.38, "0.00 ± 0.38"),
-        (1234567.0, 2300.0, "1,234,600 ± 2,300"),
-        (-0.001, 0.3, "0.00 ± 0.30"),
-        (2e-09, 1e-10, "2e-09 ± 1e-10"),
-        (5.0, inf, "5 ± ∞"),
-        (12.34567, 0.0, "12.3"),
-    ],
-)
+@pytest.mark.parametrize(("value", "half", "said"), TABLE["digits"])
 def test_a_number_has_the_digits_that_its_half_width_allows(value, half, said):
     assert plus_minus(value, half) == said
 
@@ -92,15 +85,7 @@ def test_an_interval_and_an_estimate_have_one_form():
     assert estimate(3.15, -inf, inf) == "3.15 (95 % interval unknown)"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "said"),
-    [
-        ("gains", "C1 gains by joining at ε = 2: gain at least 0.50 h (95 % interval "),
-        ("does worse", "C1 does worse by joining at ε = 2: gain "),
-        ("no material difference", "joining makes no material difference for C1 at ε = 2: gain "),
-        ("undecided", "undecided for C1 at ε = 2: gain "),
-    ],
-)
+@pytest.mark.parametrize(("verdict", "said"), TABLE["verdicts"])
 def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
     gain = {"verdict": verdict, "gain": 0.5, "low": 0.4, "high": 0.6, "own": 2.0}
     text = joining(gain, "h", "at ε = 2", "C1", "at least ")

@@ -16,6 +16,7 @@ from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
 from tests.cli.scenes import SMALL
+from tests.tables import table
 from tests.together import together
 from tests.unit.scenario.test_taking_part import naming
 
@@ -191,29 +192,12 @@ def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_ra
 # A model of classes is held against the labels that data are known to have.
 
 NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
-SPLIT = 'kind = "{}"\nfeatures = 2\npublic_records = 50'
-GAUSSIAN = 'kind = "gaussian"\nfeatures = 2\nlabels = true'
 
 
-@pytest.mark.parametrize(
-    ("data", "model", "said"),
-    [
-        (SPLIT.format("lending"), "logistic", "model.kind: given 'logistic'; "),
-        (SPLIT.format("hospital"), "svm", "model.kind: given 'svm'; "),
-        (
-            SPLIT.format("fraud"),
-            "softmax",
-            "model.classes: given 3; "
-            "targets with data.kind = fraud are labels −1 and 1: allowed is 2",
-        ),
-        (
-            GAUSSIAN,
-            "softmax",
-            "model.classes: given 3; "
-            "targets with data.kind = gaussian are labels −1 and 1: allowed is 2",
-        ),
-    ],
-)
+TABLE = table(__file__, "cells.toml")
+
+
+@pytest.mark.parametrize(("data", "model", "said"), TABLE["refused"])
 def test_check_and_run_refuse_alike(data, model, said, here, command):
     """Found by attack: ``check`` said valid, and ``run`` that −1 is no label of three classes."""
     classes = "\nclasses = 3" if model == "softmax" else ""
@@ -247,14 +231,7 @@ def test_columns_of_a_twin_are_known_before_a_run(more, said, here, command):
 
 # Answers that take longer than anybody waits for them: refused, whatever takes the time.
 
-WAITS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a deadline": ("protocol.deadline", {"kind": "rounds", "deadline": 1.0}),
-    "a timeout": ("protocol.timeout", {"kind": "request", "timeout": 1.0}),
-    "newer queries": (
-        "protocol.interval",
-        {"kind": "broadcast", "interval": 1.0, "superseded": "discard"},
-    ),
-}
+WAITS: dict[str, tuple[str, dict[str, Any]]] = TABLE["waits"]
 FEDASYNC = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
 P = 2
 BYTES = 2 * (8 * P + 40)

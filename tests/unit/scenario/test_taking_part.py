@@ -33,16 +33,15 @@ from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places
 from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
-from tests import scenes
+from tests import scenes, tables
 from tests.scenes import fields, text
-from tests.tables import table
 from tests.together import together
 
 # Owners that take part without others keep their numbers, clocks and records.
 
 NAMES = ["A", "B", "C", "D", "E"]
 EXPONENTIAL = {"kind": "exponential", "mean": 0.05}
-COUPLED_BY_NOTHING = table(__file__, "coupled_by_nothing.toml")
+COUPLED_BY_NOTHING = tables.table(__file__, "coupled_by_nothing.toml")
 
 
 def scenario(owners: dict[str, Any] | None = None, **parts: Any) -> Scenario:
@@ -144,21 +143,11 @@ def test_all_of_them_is_the_scenario_without_the_question():
     assert digest(described(asked)) == digest(described(scenario(**parts)))
 
 
+REFUSED = tables.table(__file__, "taking_part.toml")
+
+
 @together
-@pytest.mark.parametrize(
-    ("owners", "said"),
-    [
-        ({"only": ["F"]}, "owners.only: given 'F'; some of the names: A, B, C"),
-        ({"without": ["a"]}, "owners.without: given 'a'; nearest names: A"),
-        ({"without": [6]}, "owners.without: given 6; some of the names"),
-        ({"without": NAMES}, "owners.without: given every owner; allowed are fewer"),
-        ({"only": ["A"], "without": ["B"]}, "owners.without: given ['B']; allowed is it, or own"),
-        ({"numbers": [1]}, "owners.of: given nothing; this field goes with owners.numbers"),
-        ({"of": 9}, "owners.numbers: given nothing; this field goes with owners.of"),
-        ({"numbers": [5, 4, 3, 2, 1], "of": 9, "records": 3}, "allowed are 5 numbers from 1 to 9"),
-        ({"numbers": [1, 2, 3, 4, 10], "of": 9, "records": 3}, "allowed are 5 numbers from 1 to 9"),
-    ],
-)
+@pytest.mark.parametrize(("owners", "said"), REFUSED["absent"])
 def test_who_there_is_not_is_refused_in_one_line(owners, said):
     with pytest.raises(SpecError) as refused:
         scenario(owners).base()
@@ -393,16 +382,7 @@ def test_more_owners_leave_the_others_as_they_are_and_seeds_differ():
     assert law.drawn(3, 2) != law.drawn(3, 1)
 
 
-@pytest.mark.parametrize(
-    ("records", "line"),
-    [
-        ({"mean": 0.5, "cv": 1.0}, "records.mean: given 0.5; allowed is a number ≥ 1"),
-        ({"mean": 5.0}, "records.cv: given nothing; this field is required"),
-        ({"mean": 5.0, "cv": 0.0}, "records.cv: given 0.0; allowed is a number > 0"),
-        ({"mean": 5.0, "cv": 1.0, "least": 3}, "records.least: given an unknown key 'least'"),
-        ("many", "records: given 'many'; allowed is a whole number"),
-    ],
-)
+@pytest.mark.parametrize(("records", "line"), REFUSED["wrong_laws"])
 def test_wrong_laws_are_one_line(records, line):
     with pytest.raises(SpecError) as refused:
         parse(Owners, {"count": 3, "records": records})
@@ -412,7 +392,7 @@ def test_wrong_laws_are_one_line(records, line):
 
 # Owners that there are not, named by any part: a fault says so, whatever stands beside it.
 
-OUT_OF_RANGE = table(__file__, "out_of_range.toml")
+OUT_OF_RANGE = tables.table(__file__, "out_of_range.toml")
 
 
 def naming(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:

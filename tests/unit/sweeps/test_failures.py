@@ -23,7 +23,7 @@ from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import batch, status, sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
-from tests import scenes
+from tests import scenes, tables
 from tests.cli.scenes import SMALL
 from tests.fresh import fresh_seed
 from tests.one_in import one_in
@@ -352,17 +352,10 @@ def test_of_many_records_two_sets_are_kept(tmp_path, monkeypatch):
     assert drawn_records.cache_info().misses == 2
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ([ROUNDS, ROUNDS], "variant: given 'in rounds'; allowed is each name once"),
-        ([{"protocol": {"kind": "push"}}], 'allowed are tables with a text "name"'),
-        (["rounds"], 'allowed are tables with a text "name"'),
-        ([{"name": "a", "id": "other"}], "variant: given id; allowed is a field of the run"),
-        ([{"name": "a", "run..updates": 3}], "allowed is a dotted path"),
-        ([], "allowed is a list with at least one value"),
-    ],
-)
+TABLE = tables.table(__file__, "failures.toml")
+
+
+@pytest.mark.parametrize(("values", "said"), TABLE["variants"])
 def test_what_is_no_variant_is_refused(values, said):
     with pytest.raises(SpecError) as caught:
         scenario(variant=values)

@@ -12,13 +12,12 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures.summary import summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
-from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
+from asyncdp_sim.network.availability import Churn, OnOff
+from asyncdp_sim.network.channels import Parallel
 from asyncdp_sim.network.channels.kind import GilbertElliott
-from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
-from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
-from asyncdp_sim.network.protocols import Dispatch, Push, Request
-from asyncdp_sim.network.topology import Star
+from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, SaturatedClock
+from asyncdp_sim.network.laws import Exponential, NoTime
+from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas import channels
@@ -37,6 +36,7 @@ from tests import scenes
 from tests.one_in import one_in
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
+from tests.tables import table
 from tests.together import together
 from tests.unit.theory.spoken import (
     ALOHA,
@@ -46,7 +46,6 @@ from tests.unit.theory.spoken import (
     OPEN,
     OVERLAP,
     PUSH,
-    QUEUE,
     SERVED,
     SLOTS,
     SLOW,
@@ -60,32 +59,14 @@ from tests.unit.theory.spoken import (
 
 # Whole laws, and for which networks they hold.
 
-FULL = Constant(value=1.0)
+
+TABLE = table(__file__, "laws.toml")
 
 
 @together
-@pytest.mark.parametrize(
-    ("parts", "law"),
-    [
-        ({}, GapLaw(4.0, 1000)),
-        ({"clock": UNEQUAL}, GapLaw(8.0, 1000)),
-        ({"compute": Constant(value=0.0), "protocol": QUEUE}, GapLaw(4.0, 1000)),
-        ({"protocol": OVERLAP, "latency": Latency(request=HALF)}, GapLaw(4.0, 1000)),
-        ({"availability": Bernoulli(probability=0.5)}, GapLaw(2.0, 1000)),
-        ({"until": 225.0}, GapLaw(4.0, 750)),
-        ({"until": 3.0}, "too few updates fit before run.until"),
-        ({"compute": SLOW}, "an exchange takes time"),
-        ({"latency": Latency(request=SLOW)}, "requests take time"),
-        ({"clock": GammaClock(cv=2.0)}, "clocks are gamma, not Poisson"),
-        ({"channel": ALOHA, "protocol": PUSH}, "owners share a channel (pure ALOHA)"),
-        ({"channel": ALOHA}, "an exchange takes time"),
-        ({"channel": Ideal(loss=0.1)}, "messages are lost"),
-        ({"protocol": ANSWERS}, "protocol broadcast does not update at owners' ticks"),
-        ({"answers_allowed": (9,) * 4}, "a budget of 9 answers may be spent before the run ends"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "law"), TABLE["gaps"])
 def test_the_law_of_the_gaps(parts, law):
-    assert gap_law(network(**parts)) == (Unknown(law) if isinstance(law, str) else law)
+    assert gap_law(network(**parts)) == (Unknown(law) if isinstance(law, str) else GapLaw(*law))
 
 
 @pytest.mark.parametrize(
@@ -109,19 +90,7 @@ def test_the_law_of_the_staleness(parts, name, mean):
     assert said(network(**parts), "mean_staleness") == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(
-    ("parts", "reason"),
-    [
-        ({"compute": SLOW}, "an exchange does not take one constant time"),
-        ({"compute": (HALF, HALF, HALF, FULL)}, "an exchange does not take one constant time"),
-        ({"clock": UNEQUAL, **SERVED}, "owners' rates differ"),
-        ({"clock": GammaClock(cv=2.0), **SERVED}, "clocks are gamma"),
-        ({"channel": SLOTS}, "owners share a channel"),
-        ({"protocol": ANSWERS}, "no formula is known for broadcast"),
-        ({"latency": Latency(acknowledgement=HALF), **SERVED}, "owners wait for ack"),
-        ({"clock": SaturatedClock(), **SERVED}, "clocks are saturated"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "reason"), TABLE["no_staleness"])
 def test_no_law_of_the_staleness(parts, reason):
     law = staleness_law(network(**{"protocol": PUSH} | parts))
     assert isinstance(law, Unknown)
@@ -201,29 +170,9 @@ def test_slots_longer_than_answers():
 
 UPDATES = 400
 REPLICATES = 20
-FOUR = PoissonClock(rate=(1.0, 2.0, 1.0, 4.0))
 BURSTS = GilbertElliott(to_bad=0.2, to_good=0.4, loss_good=0.05)
 
-SIMULATED = {
-    "lock": {"clock": FOUR, "compute": (HALF, SLOW, NoTime(), Uniform(low=0.0, high=1.0))},
-    "lock on a channel": {
-        "channel": Aloha(airtime=0.3), "availability": Bernoulli(probability=0.7),
-    },
-    "queue": {"protocol": OPEN, "compute": (Constant(value=0.1), Exponential(mean=0.1)) * 2},
-    "push": {"protocol": PUSH, "clock": FOUR, "compute": (HALF, SLOW, NoTime(), SLOW)},
-    "overlap": {"protocol": OVERLAP, "clock": FOUR, "topology": Star(latency=(0.1, 0, 0.2, 0))},
-    "saturated": {"protocol": PUSH, "clock": SaturatedClock(), "compute": (HALF, SLOW) * 2},
-    "short slots": {"protocol": PUSH, "channel": SlottedAloha(airtime=0.05, slot=0.25)},
-    "turns": {"protocol": PUSH, "clock": FOUR, "channel": Tdma(airtime=0.1, slot=0.2, frame=6)},
-    "side by side": {
-        "protocol": OVERLAP, "latency": Latency(answer=SLOW),
-        "channel": Parallel(channels=2, each=Csma(airtime=0.3, propagation_delay=0.1)),
-    },
-    "bursts": {
-        "protocol": PUSH, "compute": SLOW, "availability": OnOff(on=SLOW, off=HALF),
-        "channel": Ideal(loss=BURSTS, retransmissions=2),
-    },
-}  # fmt: skip
+SIMULATED = TABLE["simulated"]
 
 
 @pytest.mark.oracle("predictions for a network's summary")
@@ -295,27 +244,8 @@ def test_theory_has_a_value_or_a_reason_for_any_network(drawn):
 
 # Short runs: means are corrected for what is under way then, or said to be of longer runs.
 
-WORK = Exponential(mean=1.0)
 SHORT = 30
-UNLIKE = tuple(Exponential(mean=mean) for mean in (0.5, 1.0, 2.0, 4.0))
-KNOWN: dict[str, dict[str, Any]] = {
-    "ample owners": {"protocol": Dispatch(tasks=4, queue="none"), "compute": WORK},
-    "more tasks": {"protocol": Dispatch(tasks=9, queue="none"), "compute": WORK},
-    "a task each": {"protocol": Dispatch(tasks=4, to="same"), "compute": UNLIKE},
-    "always busy": {"protocol": Push(), "clock": SaturatedClock(), "compute": UNLIKE},
-}
-UNKNOWN: dict[str, dict[str, Any]] = {
-    "tasks that wait": {"protocol": Dispatch(tasks=4), "compute": WORK},
-    "constant times": {
-        "protocol": Dispatch(tasks=4, queue="none"),
-        "compute": Constant(value=1.0),
-    },
-    "clocks that tick": {"protocol": Push(), "compute": WORK},
-    "every tick": {"protocol": Push(own_tick="overlap"), "compute": WORK},
-    "a run that may end before": {
-        "protocol": Dispatch(tasks=4, queue="none"), "compute": WORK, "until": 8.0,
-    },
-}  # fmt: skip
+UNKNOWN: dict[str, dict[str, Any]] = TABLE["unknown"]
 
 
 def short(updates: int, parts: dict[str, Any]) -> Network:

@@ -20,13 +20,13 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Bernoulli, OnOff
-from asyncdp_sim.network.channels import Aloha, Channel, Csma, Ideal
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.channels import Aloha, Channel, Ideal
 from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.channels.kind import Air
-from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
+from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Dispatch, Protocol, Push, Request, Rounds
+from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.formulas.dcf import exact
@@ -53,7 +53,7 @@ from asyncdp_sim.theory.predict.update_order import (
 from asyncdp_sim.theory.prediction import Unknown, phrases, plain
 from tests import scenes
 from tests.one_in import one_in
-from tests.tables import table
+from tests.tables import composed, table
 from tests.together import together
 from tests.unit.theory.spoken import (
     ALOHA,
@@ -61,7 +61,6 @@ from tests.unit.theory.spoken import (
     CSMA,
     HALF,
     PUSH,
-    RETRY,
     SLOW,
     UNEQUAL,
     network,
@@ -136,34 +135,11 @@ def test_one_figure_or_why_not():
     assert len(set(quantities)) == len(quantities)
 
 
+CASES = table(__file__, "refusals.toml")
+
+
 @together
-@pytest.mark.parametrize(
-    ("parts", "per_update", "spent"),
-    [
-        ({"answers_allowed": (1000,) * 4}, 1.0, False),  # T of them: the run ends first
-        ({"answers_allowed": (320,) * 4}, 1.0, True),
-        ({"answers_allowed": (400,) * 4}, 1.0, False),  # 250 ± 16 expected
-        ({"answers_allowed": (400, 400, 400, 10)}, 1.0, True),
-        ({"answers_allowed": (1000,) * 4}, 3.0, False),  # 750 ± 47
-        ({"answers_allowed": (1000,) * 4}, 4.0, True),
-        ({"answers_allowed": (1000,) * 4}, float("inf"), True),
-        ({"answers_allowed": (30,) * 4, "until": 5.0}, 1.0, False),  # 5 ± 2.2
-        ({"answers_allowed": (30,) * 4, "until": 15.0}, float("inf"), True),
-        ({"answers_allowed": (400,) * 4, "clock": PoissonClock(rate=(5.0, 1, 1, 1))}, 1.0, True),
-        (
-            {"answers_allowed": (700,) * 4, "clock": SaturatedClock(), "protocol": PUSH,
-             "compute": (HALF, SLOW, Constant(value=0.1), HALF)}, 1.0, True,
-        ),
-        (
-            {"answers_allowed": (6,) * 4, "until": 3.0,
-             "protocol": Broadcast(interval=3.0, answer_at="after-delay")}, 9.0, True,
-        ),
-        (
-            {"answers_allowed": (30,) * 4, "until": 3.0,
-             "protocol": Broadcast(interval=3.0, answer_at="after-delay")}, 9.0, False,
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("parts", "per_update", "spent"), CASES["spent"])
 def test_when_budgets_may_be_spent(parts, per_update, spent):
     found = facts_of(network(**parts)).spent(per_update)
     assert bool(found) == spent
@@ -203,33 +179,13 @@ def of_parts(**parts):
     return Network(**(fields | {"numbers": 3, "occupation": True} | parts))
 
 
-REFUSED = {
-    "owners come and go": dict(
-        availability=OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
-    ),
-    "exchanges of an owner overlap": dict(protocol=Broadcast(interval=9.0, own_tick="overlap")),
-    "policy shortest-queue chooses": dict(
-        protocol=Dispatch(tasks=2, policy={"kind": "shortest-queue"})
-    ),
-    "messages are lost": dict(channel=Ideal(loss=0.1)),
-    "owners share a channel": dict(
-        channel=Csma(airtime=0.1, propagation_delay=0.01), protocol=Push()
-    ),
-    "requests take time": dict(latency=Latency(request=Constant(value=0.1))),
-    "rounds may end at the deadline": dict(
-        protocol=Rounds(deadline=1.0), answers_per_update=None
-    ),
-    "owners are not equally fast": dict(
-        protocol=Rounds(), answers_per_update=None, compute=UNLIKE
-    ),
-    "an update takes 2 answers": dict(answers_per_update=2, protocol=Push()),
-}  # fmt: skip
+REFUSED = CASES["occupation"]
 
 
 @together
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_is_not_known_is_refused_by_name(why):
-    found = expected(ENERGY, of_parts(**REFUSED[why]))
+    found = expected(ENERGY, of_parts(**composed({}, [REFUSED[why]])))
     assert isinstance(found, Unknown)
     assert why in found.reason
 
@@ -319,23 +275,7 @@ def test_losses_thin_the_choice():
         np.testing.assert_allclose(law.per_update, heard * sent / (heard @ arrives))
 
 
-@pytest.mark.parametrize(
-    ("parts", "why"),
-    [
-        ({"channel": Ideal(loss=BURSTS)}, "messages are lost in bursts"),
-        ({"channel": Ideal(loss_query=BURSTS)}, "messages are lost in bursts"),
-        (
-            {"protocol": Request(timeout=1.0), "compute": Exponential(mean=2)},
-            "the learner gives up after a timeout",
-        ),
-        ({"protocol": RETRY, "channel": Ideal(loss_request=0.1)}, "requests that are lost are"),
-        (
-            {"channel": Ideal(loss=0.1, loss_acknowledgement=0.1, retransmissions=1)},
-            "answers that arrived are sent again",
-        ),
-        ({"protocol": PUSH, "compute": Exponential(mean=2)}, "protocol push does not lock"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "why"), CASES["no_releases"])
 def test_no_law_of_the_releases(parts, why):
     assert releases(network(**parts)).reason.startswith(why)
 

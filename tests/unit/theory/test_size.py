@@ -16,6 +16,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.predict import all as predictions
 from asyncdp_sim.theory.predict.all import require_room
 from tests.cli.scenes import SMALL
+from tests.tables import table
 from tests.unit.scenario.test_cells import constant
 from tests.unit.scenario.test_taking_part import naming as written
 
@@ -118,15 +119,8 @@ def test_events_and_owners_and_rows_take_room(monkeypatch):
     predictions.require_room(parse(Scenario, written(20_000, crowd)))
 
 
-ENDED: dict[str, dict[str, Any]] = {
-    "budgets": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 9}}},
-    "until": {"run": {"until": 50.0}},
-    "a target": {"run": {"target": 0.1, "learning": "live"}},
-    "owners that leave": {
-        "availability": {"kind": "churn", "join": constant(1.0), "lifetime": constant(9.0)}
-    },
-    "a script": {"clock": {"kind": "scripted", "times": [[1.0], [2.0], [3.0]]}},
-}
+TABLE = table(__file__, "size.toml")
+ENDED: dict[str, dict[str, Any]] = TABLE["ended"]
 
 
 @pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
@@ -187,22 +181,7 @@ def test_every_door_refuses_it_and_proposes_the_unit(command):
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"clock": {"kind": "poisson", "rate": 1e-9}},
-        {"compute": {"kind": "constant", "value": 9e8}},
-        {
-            "clock": {"kind": "poisson", "rate": 1e-9},
-            "availability": {
-                "kind": "on-off",
-                "on": {"kind": "uniform", "low": 1.0, "high": 2.0},
-                "off": {"kind": "uniform", "low": 1.0, "high": 2.0},
-            },
-        },
-    ],
-    ids=["clocks", "exchanges", "no predictions"],
-)
+@pytest.mark.parametrize("parts", TABLE["refused"], ids=["clocks", "exchanges", "no predictions"])
 def test_what_ends_before_its_updates_is_refused_and_nothing_else(parts, here):
     slow = ad.load(here / "slow.toml").replace(**{"clock": RATE_ONE, **parts})
     with pytest.raises(ad.SpecError, match=r"run.updates: given 200, which take"):
