@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.exact.assumptions import nonlinear, out_of_order
-from analysis.exact.grid import grid
-from analysis.exact.learning import Recursions
+from analysis.exact.learning import Recursions, grid
 from analysis.studies.psi_lines import Reference, series_of, slope
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest
 from asyncdp_sim.scenario import load
@@ -114,8 +113,7 @@ def _forecast(directory: Path, settings: tuple[str, ...]) -> tuple[tuple[float, 
     cells = [scenario.cell(values) for values in scenario.grid()]
     if all(len(nonlinear(cell) + out_of_order(cell)) > 0 for cell in cells):
         return ((nan, nan),) * len(cells)  # whatever the records are, which are not drawn
-    points = grid(scenario, shared=_SHARED)
     return tuple(
-        (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
-        for p in points
+        (nan, nan) if isinstance(e, tuple) else (float(e.psi[-1]), float(e.noise_free[-1]))
+        for e in grid(scenario, shared=_SHARED)
     )

@@ -5,10 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.exact.given_order import ordered
 from analysis.exact.per_update import moments
 from analysis.exact.silence import mean_gap, silent_by
-from analysis.exact.with_budgets import capped_moments
+from analysis.exact.turns import capped_moments, ordered
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.answers import AnswerModel
@@ -137,11 +136,11 @@ def test_moments_given_the_order_are_those_of_each_order():
     owners = np.stack([trace.updates["owner"] - 1 for trace in traces])
     found = samples(CASE, traces)
     given = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance)
-    exact = given.excess[:, 0] / FIT.least
+    exact = given[:, 0] / FIT.least
     require([score("ψ", found - exact + exact.mean(), exact.mean())], error=0.01)
     louder = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance * 1.21)
     turned = ordered(CASE.process, owners[:, ::-1], np.array([UPDATES]), CASE.variance)
     for planted in (louder, turned):  # planted bugs: noise + 10 %, and the last first
-        bug = planted.excess[:, 0] / FIT.least
+        bug = planted[:, 0] / FIT.least
         assert seen([score("ψ", found - bug + bug.mean(), bug.mean())]) > 5
     assert exact.std() < 0.8 * found.std()  # what averaging over noise saves
