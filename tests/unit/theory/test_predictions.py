@@ -56,7 +56,6 @@ from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 from tests.unit.theory.spoken import (
-    ALOHA,
     BURSTS,
     CSMA,
     HALF,
