@@ -30,7 +30,7 @@ from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
-from scenarios.papers.claims import Range, Reason
+from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
@@ -129,15 +129,14 @@ def _known(result: Result) -> Losses:
     return losses(scenario(result))
 
 
-def of_cell(cell: Cell) -> Losses:
-    """Return what nodes learn in a cell's replicates, calculated once."""
-    return _known(cell.result).only(places(cell.result))
+def of_result(found: Result) -> Losses:
+    """Return what nodes learn in a result's replicates, calculated once."""
+    return _known(found).only(places(found))
 
 
 def of(sweep: Sweep, graph: str) -> Losses:
     """Return what nodes learn on one graph."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == graph]
-    return of_cell(cell)
+    return of_result(result(sweep, graph))
 
 
 def largest_rise(sweep: Sweep, graph: str) -> float:
@@ -217,7 +216,7 @@ def as_far(graph: str) -> Reason:
 
 def quartiles(cell: Cell) -> Columns:
     """Return quartiles of exact loss over sum by hops, with the median loss, where enough heard."""
-    known = of_cell(cell)
+    known = of_result(cell.result)
     exact, summed, hops = known.pairs(known.exact), known.pairs(known.capped), known.distances()
     count = np.bincount(hops[summed > 0])
     steps = np.flatnonzero(count >= FEW)

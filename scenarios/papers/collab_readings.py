@@ -10,7 +10,7 @@ from analysis.studies.four_cases import Case, cases
 from analysis.studies.psi_lines import series_of
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.results import Sweep
-from scenarios.papers.claims import Range, Reason
+from scenarios.papers.claims import Range, Reason, cell_of
 from scenarios.papers.exact import flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
 
@@ -69,8 +69,7 @@ DECLARED = Reason(
 
 def psi(sweep: Sweep, epsilon: float) -> float:
     """Return mean ψ at the end at one swept ε."""
-    [cell] = [cell for cell in sweep.cells if cell.values[EPSILON] == epsilon]
-    return mean_psi_at_end(cell.result).value
+    return mean_psi_at_end(cell_of(sweep, {EPSILON: epsilon}).result).value
 
 
 def at_size(sweep: Sweep, epsilon: float, records: float) -> float:

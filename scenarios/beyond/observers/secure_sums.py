@@ -33,7 +33,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from scenarios.papers.claims import Range
+from scenarios.papers.claims import Range, cell_of
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, once, scenario
 
@@ -49,12 +49,7 @@ WATCHED = 8
 
 def cell(sweep: Sweep, name: str, absent: float) -> Result:
     """Return the result of a variant at a share of absent owners."""
-    [found] = [
-        each.result
-        for each in sweep.cells
-        if each.values[VARIANT] == name and abs(1 - absent - float(each.values[PRESENT])) < 1e-9
-    ]
-    return found
+    return cell_of(sweep, {VARIANT: name, PRESENT: round(1 - absent, 9)}).result
 
 
 def both(sweep: Sweep, name: str, absent: float) -> tuple[Result, Result]:

@@ -9,7 +9,6 @@ from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.scenario import load
 from scenarios.papers.claims import SENTENCES, Range, Reason, moved
 from scenarios.papers.exact import exactly, quiet
 from scenarios.papers.figure import (
@@ -25,6 +24,7 @@ from scenarios.papers.hospital import readings
 from scenarios.papers.hospital.readings import EPSILON, gaining, line
 from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
+from scenarios.papers.problem import scenario
 from scenarios.papers.replayed import feature_claims, order_claims, replay_claims
 
 OTHERS = (
@@ -68,9 +68,9 @@ def left_unlearned(published: float) -> Reason:
 
 def names(sweep: Sweep) -> Sequence[str]:
     """Return the hospitals' names in a real table, in the order of owners; none of the twin."""
-    scenario = load(sweep.cells[0].result.directory / "scenario.toml")[0]
-    real = getattr(scenario.data, "path", None) is not None
-    return build_dataset(scenario).owner_names if real else ()
+    said = scenario(sweep.cells[0].result)
+    real = getattr(said.data, "path", None) is not None
+    return build_dataset(said).owner_names if real else ()
 
 
 def curves(sweep: Sweep) -> Sequence[Picture]:

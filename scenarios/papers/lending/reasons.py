@@ -11,7 +11,7 @@ from analysis.studies.psi_lines import CONSTANT
 from asyncdp_sim.results import Cell, Sweep, read_manifest
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
-from scenarios.papers.claims import Range, Reason
+from scenarios.papers.claims import Range, Reason, cell_of
 from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
 
@@ -139,8 +139,7 @@ def other_step_at(epsilon: float) -> Reason:
 
 def at(sweep: Sweep, epsilon: float) -> Cell:
     """Return the cell of a budget."""
-    [cell] = [each for each in sweep.cells if each.values[BUDGET] == epsilon]
-    return cell
+    return cell_of(sweep, {BUDGET: epsilon})
 
 
 def by_the_square(epsilon: float) -> Reason:
