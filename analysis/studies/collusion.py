@@ -50,7 +50,7 @@ def select(sweep: Sweep) -> list[Colluded] | str:
 
 def _rows(line: Colluded) -> Columns:
     scenarios = [load(result.directory / "scenario.toml")[0] for result in line.results]
-    found = [vars(learned(scenario)) for scenario in scenarios]
+    found = list(map(learned, scenarios))
     columns = {name: np.array([each[name] for each in found]) for name in found[0]}
     return line.rows("name", "epsilon") | columns
 

@@ -114,40 +114,28 @@ def corner(sweep: Sweep, number: int, n: int, epsilon: int) -> float:
 
 
 def in_epsilon(sweep: Sweep, number: int) -> float:
-    """Return the same of one of the cases as :func:`over_epsilon`."""
-    return over_epsilon(cases(sweep)[number])
+    """Return ψ of a case at the least ε_1 over ψ at the largest, n_1 the largest."""
+    mean = cases(sweep)[number].mean
+    return float(mean[-1, 0] / mean[-1, -1])
 
 
 def in_records(sweep: Sweep, number: int) -> float:
-    """Return the same of one of the cases as :func:`over_records`."""
-    return over_records(cases(sweep)[number])
+    """Return ψ of a case at the least n_1 over ψ at the largest, ε_1 the largest."""
+    mean = cases(sweep)[number].mean
+    return float(mean[0, -1] / mean[-1, -1])
 
 
 def power(sweep: Sweep, number: int) -> float:
-    """Return the same of one of the cases as :func:`exponent`."""
-    return exponent(cases(sweep)[number])
+    """Return q of ψ ∝ (√(Σ 1/ε²)/Σ n)^q of a case, least squares of logarithms."""
+    case = cases(sweep)[number]
+    law = np.log(case.law.ravel()) / 2
+    return float(np.polyfit(law, np.log(case.mean.ravel()), 1)[0])
 
 
 def better(sweep: Sweep) -> float:
     """Return ψ of case (iii) over that of (i), the most in any cell."""
     case = cases(sweep)
     return float((case[2].mean / case[0].mean).max())
-
-
-def over_epsilon(case: Case) -> float:
-    """Return ψ at the least ε_1 over ψ at the largest, n_1 the largest."""
-    return float(case.mean[-1, 0] / case.mean[-1, -1])
-
-
-def over_records(case: Case) -> float:
-    """Return ψ at the least n_1 over ψ at the largest, ε_1 the largest."""
-    return float(case.mean[0, -1] / case.mean[-1, -1])
-
-
-def exponent(case: Case) -> float:
-    """Return q of ψ ∝ (√(Σ 1/ε²)/Σ n)^q, least squares of logarithms."""
-    law = np.log(case.law.ravel()) / 2
-    return float(np.polyfit(law, np.log(case.mean.ravel()), 1)[0])
 
 
 def by_law(case: Case) -> float:

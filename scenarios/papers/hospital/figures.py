@@ -25,7 +25,13 @@ from scenarios.papers.hospital.readings import EPSILON, gaining, line
 from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
 from scenarios.papers.problem import scenario
-from scenarios.papers.replayed import feature_claims, order_claims, replay_claims
+from scenarios.papers.replayed import (
+    feature_claims,
+    order_claims,
+    repeats,
+    replay_claims,
+    uniformity,
+)
 
 OTHERS = (
     "the twin's patients are others than 2015's (musculoskeletal, 18 to 69 years old), and so are "
@@ -115,6 +121,14 @@ THE_RUN = (
 )  # fmt: skip
 FIGURES = read_figures(
     Path(__file__).with_suffix(".toml"),
-    {**vars(readings), **globals(), "moved": moved, "BY_CHANCE": (BY_CHANCE,), "PROMISE": PROMISE},
+    {
+        **vars(readings),
+        **globals(),
+        "moved": moved,
+        "BY_CHANCE": (BY_CHANCE,),
+        "PROMISE": PROMISE,
+        "uniformity": uniformity,
+        "repeats": repeats,
+    },
 )
 """Figures 8 to 11, in their order."""
