@@ -9,7 +9,8 @@ from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
-from scenarios.papers.claims import SENTENCES, Range, Reason, moved
+from scenarios.papers import claims, replayed
+from scenarios.papers.claims import SENTENCES, Range, Reason
 from scenarios.papers.exact import exactly, quiet
 from scenarios.papers.figure import (
     AS_PUBLISHED,
@@ -25,13 +26,6 @@ from scenarios.papers.hospital.readings import EPSILON, gaining, line
 from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
 from scenarios.papers.problem import scenario
-from scenarios.papers.replayed import (
-    feature_claims,
-    order_claims,
-    repeats,
-    replay_claims,
-    uniformity,
-)
 
 OTHERS = (
     "the twin's patients are others than 2015's (musculoskeletal, 18 to 69 years old), and so are "
@@ -117,18 +111,18 @@ HEADLINE = Reason(
 
 SCALE = scale_claims(dict.fromkeys(EVERY, XI), SENTENCES["SCALE"])
 THE_RUN = (
-    *replay_claims(dict.fromkeys(EVERY, XI)), *order_claims(EVERY), *feature_claims(EVERY)
+    *replayed.replay_claims(dict.fromkeys(EVERY, XI)), *replayed.order_claims(EVERY),
+    *replayed.feature_claims(EVERY),
 )  # fmt: skip
 FIGURES = read_figures(
     Path(__file__).with_suffix(".toml"),
     {
+        **vars(claims),
+        **vars(replayed),
         **vars(readings),
         **globals(),
-        "moved": moved,
         "BY_CHANCE": (BY_CHANCE,),
         "PROMISE": PROMISE,
-        "uniformity": uniformity,
-        "repeats": repeats,
     },
 )
 """Figures 8 to 11, in their order."""
