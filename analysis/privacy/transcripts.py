@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Wrapped
 from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
 from asyncdp_sim.learning.algorithms.gossip import GossipSteps
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import simulate
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 
@@ -195,14 +195,10 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Transcr
 def transcribed(scenario: Scenario) -> tuple[Problem, Transcribed, Array]:
     """Run a scenario with all that is sent noted; return the final models (R, p) too."""
     problem = prepare(scenario, build_dataset(scenario))
-
-    def scopes() -> list[Scope]:
-        streams = Streams(scenario.run.seed)
-        return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
-
-    traces = [simulate(scenario.network, scope) for scope in scopes()]
+    traces, streams = traces_of(scenario), Streams(scenario.run.seed)
+    scopes = [streams.within("replicate", r + 1) for r in range(len(traces))]
     task, noted = problem.task, Transcribed(problem.task.steps)
-    path = replay(traces, noted, task.reply, scopes(), task.record_every, task.asks)
+    path = replay(traces, noted, task.reply, scopes, task.record_every, task.asks)
     return problem, noted, path.final
 
 

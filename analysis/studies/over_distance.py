@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.results import Result, Sweep
@@ -84,16 +83,11 @@ def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pa
     multiplier = accountant.multiplier
     if multiplier is None:
         raise ValueError("an observer that is a node needs Gaussian noise")
-    streams = Streams(scenario.run.seed)
-    traces = [
-        simulate(scenario.network, streams.within("replicate", r + 1))
-        for r in range(scenario.run.replicates)
-    ]
-    squared = [observer.squared(multiplier, trace)[:, :n_owners] for trace in traces]
+    squared = [observer.squared(multiplier, t)[:, :n_owners] for t in traces_of(scenario)]
     apart = ~np.eye(n_owners, dtype=np.bool_)
     return Pairs(
         name,
-        np.tile(distances(scenario)[apart], len(traces)),
+        np.tile(distances(scenario)[apart], len(squared)),
         np.concatenate([each[apart] for each in squared]),
         float(accountant.epsilon.max()),
         accountant.delta,

@@ -19,9 +19,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Result, Sweep
@@ -94,9 +93,8 @@ def costs(of: Result) -> Array:
     users, mixed = np.eye(len(pairwise), dtype=np.int64), np.arange(sum(pairwise.shape))
     weights = np.hstack([users, pairwise])
     puts_in = Round(np.zeros((0, 2), dtype=np.int64), mixed[: len(users)], mixed, weights, 1)
-    found, streams = [], Streams(said.run.seed)
-    for replicate in range(said.run.replicates):
-        rounds = meetings(simulate(said.network, streams.within("replicate", replicate + 1)))
+    found = []
+    for rounds in map(meetings, traces_of(said)):
         means = users.astype(float)
         for each in rounds:
             means[each.nodes] = each.weights / each.parts @ means[each.sources]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from analysis.again import traces_of
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
 from analysis.one_panel import DOTS, TRUTH, one_panel, written
 from analysis.studies.over_distance import distances
@@ -26,7 +27,6 @@ from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, meetings
 from asyncdp_sim.results import Result, Sweep
@@ -70,9 +70,7 @@ class Gossip:
 
 @once(8)
 def _gossip(result: Result) -> Gossip:
-    said = scenario(result)
-    streams = Streams(said.run.seed)
-    return Gossip(said, simulate(said.network, streams.within("replicate", 1)))
+    return Gossip(scenario(result), *traces_of(scenario(result), 1))
 
 
 def gossip(sweep: Sweep, graph: str) -> Gossip:
