@@ -66,7 +66,7 @@ def by_size(
     for line, mean, dash in zip(lines, means, DASHES * len(lines), strict=False):
         plain = {"color": THEORY, "linestyle": dash, "linewidth": 1.2}
         if np.isfinite(mean):
-            marks.append(Layer("level", y=mean, look=plain, end=_said(line)))
+            marks.append(Layer("level", y=mean, look=plain, end=line.name or r"E $\psi(\theta_L)$"))
     dots = {"color": VERMILION, "linestyle": ":", "linewidth": 1.0}
     marks += [Layer("level", y=v, name=theory, look=dots) for v in expected if np.isfinite(v)]
     if 0 < np.count_nonzero(last) <= MOST_NAMES:
@@ -115,10 +115,6 @@ def of_owners(line: CurveLine) -> tuple[Array, Array]:
 def at(line: CurveLine) -> str:
     """Return where a line is, to be put behind other words."""
     return f" at {line.name}" if line.name else ""
-
-
-def _said(line: CurveLine) -> str:
-    return line.name or r"E $\psi(\theta_L)$"
 
 
 def _who(line: CurveLine, above: npt.NDArray[Any]) -> str:

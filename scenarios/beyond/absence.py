@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from analysis.one_panel import TRUTH, written
-from analysis.studies.where_it_ends import FIGURE
+from analysis.studies.where_it_ends import FIGURE, online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Layer
@@ -49,15 +49,13 @@ WRITTEN = {
 """As the picture has them."""
 
 
-def online(sweep: Sweep) -> Array:
-    """Return p_i."""
-    said = scenario(sweep.cells[0].result).availability
-    return np.array(said.probability, dtype=float)  # type: ignore[union-attr]
+def _chances(sweep: Sweep) -> Array:
+    return online(scenario(sweep.cells[0].result))
 
 
 def exactly(sweep: Sweep, name: str) -> LongRun:
     """Return the moments of a variant in the long run."""
-    f, chances = objective(sweep), online(sweep)
+    f, chances = objective(sweep), _chances(sweep)
     part, said = chances / chances.sum(), scenario(result(sweep, name))
     algorithm: Any = said.algorithm
     if name == PRESENT:
@@ -70,7 +68,7 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
 
 def printed(sweep: Sweep) -> float:
     """Return where learning ends by equation (3)."""
-    chances = online(sweep)
+    chances = _chances(sweep)
     return float(minimiser(objective(sweep), chances / chances.sum())[0])
 
 
@@ -151,7 +149,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         (bias(sweep, name), 2 * uncertain(models(sweep, name)[0]) / away)
         for name in (PRESENT, DIVIDED)
     ]
-    chances = ", ".join(f"{chance:g}" for chance in online(sweep))
+    chances = ", ".join(f"{chance:g}" for chance in _chances(sweep))
     note = (
         f"Owners are online with probabilities {chances}. θ*: optimum of all records. Equation "
         "(3), published: where these probabilities are the weights. Predicted: for these steps."

@@ -47,18 +47,18 @@ def steady(degree: float) -> str:
 NAMES = tuple(name for degree in DEGREES for name in (in_waves(degree), steady(degree)))
 
 
-def chances(sweep: Sweep, name: str) -> list[float]:
-    """Return the chances of presence in rounds of one period."""
-    said = scenario(result(sweep, name)).availability
-    if name in map(in_waves, DEGREES):
-        return [said.at(float(t), 0.0) for t in range(1, round(said.period) + 1)]  # type: ignore[union-attr, arg-type]
-    return [float(said.probability)]  # type: ignore[union-attr, arg-type]
+def chances(kind: Any) -> list[float]:
+    """Return the chances of presence in rounds of one period of an availability."""
+    if hasattr(kind, "period"):
+        return [kind.at(float(t), 0.0) for t in range(1, round(kind.period) + 1)]
+    return [float(kind.probability)]
 
 
 def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
-    f, step = objective(sweep), scenario(result(sweep, name)).algorithm.step  # type: ignore[union-attr]
-    return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)  # type: ignore[arg-type]
+    f, said = objective(sweep), scenario(result(sweep, name))
+    step: Any = said.algorithm
+    return in_rounds(f, step.step, chances(said.availability), LAPS).psi(f)
 
 
 def course(sweep: Sweep, of: Callable[[float], str]) -> Array:
@@ -69,11 +69,11 @@ def course(sweep: Sweep, of: Callable[[float], str]) -> Array:
     psi = []
     for degree in degrees:
         if of is in_waves:
-            swing = kind.model_copy(update={"low": kind.high * max(0.0, 1 - 2 * degree)})
-            there = [swing.at(float(t), 0.0) for t in range(1, round(swing.period) + 1)]
+            there = {"low": kind.high * max(0.0, 1 - 2 * degree)}
         else:
-            there = [kind.probability * (1 - degree) / (1 - first)]
-        psi.append(in_rounds(f, said.algorithm.step, there, LAPS).psi(f))
+            there = {"probability": kind.probability * (1 - degree) / (1 - first)}
+        rounds = chances(kind.model_copy(update=there))
+        psi.append(in_rounds(f, said.algorithm.step, rounds, LAPS).psi(f))
     return np.array([degrees, psi])
 
 
@@ -130,7 +130,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             {"degree": np.array(DEGREES), "psi": mean, "about": about, "exact": np.array(exact)}
             | {"kind": np.repeat([name], len(DEGREES))}
         )
-    present = [float(np.mean(chances(sweep, steady(degree)))) for degree in DEGREES]
+    kept = [scenario(result(sweep, steady(degree))).availability for degree in DEGREES]
+    present = [float(np.mean(chances(each))) for each in kept]
     labels = [f"{degree:g}\n{chance:g}" for degree, chance in zip(DEGREES, present, strict=True)]
     sides = (
         Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),

@@ -1,5 +1,6 @@
 """The exact forecast beside what a sweep measured."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite, nan
 from pathlib import Path
@@ -23,20 +24,19 @@ def exactly(sweep: Sweep) -> Reference:
     which holds where hardly any record is clipped.
     """
     clipped = _clipped(sweep)
-    settings = ("privacy.sensitivity.kind=declared",) if clipped else ()
-    known = _moments(sweep, settings)
-
-    def at(cell: Cell) -> float:
-        return known[cell.number][0]
-
-    return Reference("exact, were nothing clipped" if clipped else "exact forecast", "exact", at)
+    name = "exact, were nothing clipped" if clipped else "exact forecast"
+    return Reference(name, "exact", _at(sweep, 0))
 
 
 def quiet(sweep: Sweep) -> Reference:
     """Return E ψ of every cell without noise, by exact moments; NaN where they do not apply."""
+    return Reference("without noise", "noise_free", _at(sweep, 1))
+
+
+def _at(sweep: Sweep, place: int) -> Callable[[Cell], float]:
     settings = ("privacy.sensitivity.kind=declared",) if _clipped(sweep) else ()
     known = _moments(sweep, settings)
-    return Reference("without noise", "noise_free", lambda cell: known[cell.number][1])
+    return lambda cell: known[cell.number][place]
 
 
 def flattest(sweep: Sweep, x: str, by: str) -> float:

@@ -1,19 +1,18 @@
 """Reasons why ours may differ from Async's figures 3 to 7, and by how much."""
 
 from collections.abc import Sequence
-from functools import cache
 from math import isfinite, sqrt
-from pathlib import Path
 
 import numpy as np
 
 from analysis.studies.psi_lines import CONSTANT
-from asyncdp_sim.results import Cell, Sweep, read_manifest
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Range, Reason, cell_of
 from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
+from scenarios.papers.problem import once
 
 AT_SIZE = 250_000
 """n_i of figure 3, whose end points are the published medians."""
@@ -66,17 +65,13 @@ FAR_A_DECADE = Reason(PULLED_LESS, (100.0, 1e4), PULL, AS_PUBLISHED)
 
 def explained(sweep: Sweep) -> float:
     """Return 1 + ψ(0) = f(0)/f(θ*) of a sweep's table, from its second moments alone."""
-    digest = str(read_manifest(sweep.directory)["digest"])
-    return _explained(sweep.directory.resolve(), digest)
+    return _explained(sweep.cells[0].result)
 
 
-@cache
-def _explained(
-    directory: Path,
-    digest: str,  # noqa: ARG001  (tells apart what has been written into one directory)
-) -> float:
+@once(8)
+def _explained(found: Result) -> float:
     settings = (f"owners.records={ENOUGH_ROWS}", "owners.count=3")
-    scenario = load(directory / "scenario.toml", settings)[0].base()
+    scenario = load(found.directory / "scenario.toml", settings)[0].base()
     dataset, sigma = build_dataset(scenario), scenario.model.sigma
     x, y = np.concatenate(dataset.features), np.concatenate(dataset.targets)
     moment, cross = x.T @ x / len(y), x.T @ y / len(y)
