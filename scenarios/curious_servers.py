@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.one_panel import DOTS, one_panel, written
+from analysis.one_panel import DOTS, one_panel, text, written
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
@@ -97,12 +97,8 @@ def by_servers(rows: pd.DataFrame) -> Picture:
         Side("servers that collude $\\tau$", ticks=range(1, most + 1)),
         Side("error of the best guess (relative)", limits=(-0.03, 1.05), grid=True),
     )
-    caption = (
-        "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
-        f"messages to them in Δ = {least.window:.0f} steps, with ‖d‖ ≤ {least.additive:g} ‖g‖ "
-        "and one weight per upload: root mean square error of the best multiple of that "
-        "sum (1: nothing is learned); lines √(r/(1+r)) with r = ρ²(|N_h| − τ)/τ."
-    )
+    window, additive = int(least["window"]), least["additive"]
+    caption = text("curious-servers", window=window, additive=additive)
     table = {name: column.to_numpy() for name, column in rows.items()}
     return one_panel("curious-servers", title, marks, sides, caption, table, NO_GUARANTEE)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL, Estimate
@@ -234,10 +234,7 @@ def picture(answers: pd.DataFrame) -> Picture:
             labels=names,
         ),
     )
-    note = (
-        "A row is one clear verdict on one owner. Lines: 95 % intervals; true gains inside an "
-        "interval of no material difference have none. The axis is stretched about 0."
-    )
+    note = text("decisions")
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: clear[name].to_numpy() for name in kept}
     return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)

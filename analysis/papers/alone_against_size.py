@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
@@ -91,11 +92,7 @@ def by_size(
     if len(expected) > 0:
         table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
     who = "; ".join(_who(line, called[row]) for line, row in zip(lines, worse, strict=True))
-    caption = (
-        "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "
-        "number of records; lines: ψ(θ_L) after the last update, mean over replicates. Own models "
-        f"above a line fit all records worse. Of {len(alone)} these are{who}."
-    )
+    caption = text("alone-against-size", owners=len(alone), who=who)
     results = [line.result for line in lines]
     return Picture("alone-against-size", said, table, caption, label(results))
 

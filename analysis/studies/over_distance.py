@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.again import traces_of
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.words import number
@@ -174,13 +175,7 @@ def near_and_far(tables: Sequence[Columns], most: float) -> str:
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
     result = graphs[0].results[0]
-    return (
-        f"ε of one record of an owner against another owner. Each of {result.n_owners} owners "
-        f"contributes one noisy vector; they are averaged in {result.updates} meetings. Median "
-        "(line) and quartiles (band) over pairs and replicates, by the distance between the two "
-        "owners. Exact for the simulated meetings. Dashed: against an observer of every answer, "
-        "which is an upper bound."
-    )
+    return text("over-distance", owners=result.n_owners, meetings=result.updates)
 
 
 FIGURE = SweepFigure(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, written
+from analysis.one_panel import TRUTH, text, written
 from analysis.studies.where_it_ends import FIGURE, online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
@@ -150,10 +150,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         for name in (PRESENT, DIVIDED)
     ]
     chances = ", ".join(f"{chance:g}" for chance in _chances(sweep))
-    note = (
-        f"Owners are online with probabilities {chances}. θ*: optimum of all records. Equation "
-        "(3), published: where these probabilities are the weights. Predicted: for these steps."
-    )
+    note = text("bias-of-absence", "note", chances=chances)
     said = replace(picture.said, panels=[panel], title=as_far(*told), note=note)
     return [replace(picture, said=said)]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, text, written
 from analysis.studies.where_it_ends import online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
@@ -151,11 +151,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("mean time from one absence to the next (units)", log=True),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = (
-        f"Mean ψ late in the run against the mean length of cycles of presence and absence of an "
-        f"owner that is online {share} of the time. The band around the level without it, which "
-        "is predicted: two standard errors of the measured value."
-    )
+    caption = text("long-absence", share=share)
     table = {
         "cycle": np.array([*CYCLES, np.nan]),
         "psi": mean,
@@ -164,7 +160,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     }
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    note = f"{PSI}. Owners' steps are divided by their shares of the time online."
+    note = text("long-absence", "note", psi=PSI)
     return [one_panel("long-absence", title, marks, sides, caption, table, results, note=note)]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.again import traces_of
-from analysis.one_panel import TRUTH, one_panel, written
+from analysis.one_panel import TRUTH, one_panel, text, written
 from analysis.studies.over_distance import LEVELS, distances, rows
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
@@ -243,20 +243,11 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         ),
         Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
     )
-    caption = (
-        "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
-        "divided by the published sum over single messages (at most 1/z²), by the distance between "
-        "the two nodes: median and quartiles over pairs and replicates. Pairs without a message, "
-        f"and distances with fewer than {FEW} pairs, are left out."
-    )
+    caption = text("message-sums", few=FEW)
     table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     results = [cell.result for cell in sweep.cells]
     title = no_bound(tables)
-    note = (
-        "Above 1 a record is less private than the published sum over single messages states; "
-        "the loss is exact, of all messages that the observing owner receives together. Shades: "
-        "half of the pairs of owners, no uncertainty."
-    )
+    note = text("message-sums", "note")
     return [one_panel("message-sums", title, marks, sides, caption, table, results, note=note)]
 
 

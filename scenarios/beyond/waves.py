@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel, text
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
@@ -137,10 +137,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = (
-        "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
-        "or with the mean of this probability at all times."
-    )
+    caption = text("with-and-without")
     table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     title = growing(*grown)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from analysis.again import traces_of
-from analysis.one_panel import PSI, TRUTH, one_panel, written
+from analysis.one_panel import PSI, TRUTH, one_panel, text, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
 from asyncdp_sim.figures.drawer import Layer, Side, measured
@@ -310,17 +310,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             grid=True,
         ),
     )
-    caption = (
-        "Mean ψ when no owner may answer any more, or after 400 units, over that of answers one by "
-        "one at as much absence, with 95 % intervals. All owners spend ε = 1 against the learner, "
-        "which receives every answer, or sums. A dot is a kind of sum and a share of absent "
-        "owners; where fewer sums open than the axis has, it stands at the edge."
-    )
+    caption = text("price-of-secure-sums")
     results = [each.result for each in sweep.cells]
-    note = (
-        f"{PSI}. It is a fit, no gain. A sum opens if enough owners stay for all its steps, and is "
-        "lost otherwise. The more answers it needs, the less noise each adds."
-    )
+    note = text("price-of-secure-sums", "note", psi=PSI)
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
     return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
 
