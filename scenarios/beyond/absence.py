@@ -33,7 +33,7 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 
@@ -122,15 +122,6 @@ def models(sweep: Sweep, name: str) -> tuple[Array, float]:
 def gain(sweep: Sweep) -> float:
     """Return late ψ of copies over that where steps are divided by shares."""
     return mean_psi(sweep, COPIES) / mean_psi(sweep, DIVIDED)
-
-
-COUNTED = Reason(
-    "the mean over those present weighs an owner by E[1{i ∈ A}/|A|], and not by p_i/Σ p_j: who is "
-    "seldom there is seldom alone there; answers that are taken one at a time have no |A|, and end "
-    "where (3) says",
-    lambda sweep: about_exact(sweep, PRESENT),
-    "calculated: the bias with those weights, over all sets A, and four standard errors",
-)
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

@@ -30,7 +30,7 @@ from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
-from scenarios.papers.claims import Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
@@ -179,28 +179,14 @@ def over_curator(sweep: Sweep, graph: str) -> float:
     return float(found.pairs[0].mean() * found.hops.shape[0])
 
 
-SHARED = (
-    "noise is put in once: messages share it, and two of them tell more together than each alone; "
-    "of a first message alone the sum is the loss"
-)
+def heard_twice(sweep: Sweep, graph: str) -> Range:
+    """Return up to the share of nodes that are sent two messages."""
+    return 0.0, float(np.mean(of(sweep, graph).messages > 1))
 
 
-def heard_twice(graph: str) -> Reason:
-    """Return why the loss may be above the sum: up to the share of nodes sent two messages."""
-    return Reason(
-        SHARED,
-        lambda sweep: (0.0, float(np.mean(of(sweep, graph).messages > 1))),
-        "calculated: the share of nodes that hear twice, at most",
-    )
-
-
-def as_far(graph: str) -> Reason:
-    """Return why the mean loss may be above that of the capped sum: up to a mean loss of 1."""
-    return Reason(
-        SHARED,
-        lambda sweep: (1.0, 1 / float(of(sweep, graph).pairs[1].mean())),
-        "calculated: no loss is above 1, what an owner's own noise leaves",
-    )
+def as_far(sweep: Sweep, graph: str) -> Range:
+    """Return up to a mean loss of 1, over that of the capped sum."""
+    return 1.0, 1 / float(of(sweep, graph).pairs[1].mean())
 
 
 def quartiles(cell: Cell) -> Columns:

@@ -24,7 +24,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Result, Sweep
-from scenarios.papers.claims import Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
@@ -74,10 +74,11 @@ FORMULAS: dict[str, Callable[[float], float]] = {
     "exact": lambda rho: gaussian_epsilon(1 / sqrt(2 * rho), DELTA),
     "theirs": lambda rho: rho + 2 * sqrt(rho * log(1 / DELTA)),
 }
-COARSE = Reason(
-    "their search ends near the aim and may end above it, by their own formula too",
-    lambda sweep: (1.0, spent(sweep, "theirs")), "calculated: by their formula, which is looser",
-)  # fmt: skip
+
+
+def by_their_formula(sweep: Sweep) -> Range:
+    """Return up to ε of the published noise over the aim by the published formula."""
+    return 1.0, spent(sweep, "theirs")
 
 
 def cancelled(sweep: Sweep, name: str) -> float:
@@ -116,13 +117,9 @@ def factor(sweep: Sweep, name: str, scheme: str) -> float:
     return float((error * learned)[0] if scheme == "gossip" else (error * learned)[1:].min())
 
 
-def unfinished(name: str) -> Reason:
-    """Return why pairwise noise may cost more than a curator: no more than gossip alone does."""
-    return Reason(
-        "noise of pairs that has not met yet is in every mean, and more of it hides more",
-        lambda sweep: (1.0, factor(sweep, name, "gossip")),
-        "calculated: gossip alone, for the same meetings",
-    )
+def unfinished(sweep: Sweep, name: str) -> Range:
+    """Return up to what gossip alone costs over a curator."""
+    return 1.0, factor(sweep, name, "gossip")
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -22,7 +22,7 @@ from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
-from scenarios.papers.claims import Range, Reason, cell_of
+from scenarios.papers.claims import Range, cell_of
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, scenario
 from scenarios.papers.resampled import standard_error
@@ -100,17 +100,6 @@ def off_delays(sweep: Sweep) -> float:
 def never(sweep: Sweep, name: str, tasks: int) -> float:
     """Return mean ψ at the end of a choice, over the target."""
     return end(chosen(sweep, name, tasks).result) / TARGET
-
-
-EXPECTED = "calculated: forecasts of 200 networks of their own, exact given who answers when"
-MIX = Reason(
-    "how much is saved is of the owners' speeds and data; of owners of one speed nothing is",
-    lambda sweep: around(sweep, "time"), EXPECTED,
-)  # fmt: skip
-WATTS = Reason(
-    "how many joules are saved is of the owners' watts, which what was read does not state",
-    lambda sweep: around(sweep, "board"), EXPECTED,
-)  # fmt: skip
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

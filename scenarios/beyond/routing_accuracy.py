@@ -23,7 +23,6 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import Reason
 from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import Redraws, held, standard_error
 
@@ -84,13 +83,6 @@ def lasts(sweep: Sweep) -> float:
     """Return the last time at which the gain is as large as the least that was published."""
     times = np.linspace(0, LATE, 241)
     return float(np.max(times[gains(sweep, times) >= PUBLISHED[0]], initial=0.0))
-
-
-LATER = Reason(
-    "how much is gained is of when one looks, which what was read does not state: less once slow "
-    "owners' first answers are there, and nothing once both have learned what can be",
-    (-0.1, 0.1), "measured: a unit earlier the gain is the published one",
-)  # fmt: skip
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

@@ -23,7 +23,7 @@ from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
-from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
 from scenarios.papers.resampled import standard_error
@@ -100,13 +100,6 @@ def part_of_mean(sweep: Sweep) -> float:
 def as_low(sweep: Sweep) -> Range:
     """Return up to a quarter more than the growth that the mean chance makes, exactly."""
     return 1.0, 1.25 * exact_growth(sweep, steady)
-
-
-FEWER = Reason(
-    "with γ the mean chance falls too, to p (1 − γ): from 0.45 to 0.25 here; fewer owners a round "
-    "make a noisier mean, whether chances swing or not",
-    as_low, "calculated: the growth at those chances, without waves, and a quarter more",
-)  # fmt: skip
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
