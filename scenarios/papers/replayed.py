@@ -85,7 +85,10 @@ def feature_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
 
 
 def uniformity(sweep: Sweep) -> float:
-    """Return how far the first cell's shares of updates are from equal, standard errors of χ²."""
+    """Return how far the first cell's shares of updates are from equal, standard errors of χ².
+
+    NaN of one owner, as :func:`repeats` is, and of single updates.
+    """
     return _order(sweep.cells[0].result)[0]
 
 
@@ -259,8 +262,11 @@ def _order(result: Result) -> tuple[float, float]:
     beside = replicate[1:] == replicate[:-1]
     again = int(np.count_nonzero(owner[1:][beside] == owner[:-1][beside]))
     pairs = int(np.count_nonzero(beside))
-    spread = sqrt(pairs * share * (1 - share))
-    return off / sqrt(2 * (count - 1)), (again - pairs * share) / spread
+    freedom, spread = sqrt(2 * (count - 1)), sqrt(pairs * share * (1 - share))
+    return (
+        off / freedom if freedom > 0 else np.nan,
+        (again - pairs * share) / spread if spread > 0 else np.nan,
+    )
 
 
 @once(512)

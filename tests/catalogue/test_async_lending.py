@@ -200,3 +200,12 @@ def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
     monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
     assert reasons.unlearned_over_alone(sweep)[1] == pytest.approx(reach, nan_ok=True)
+
+
+@pytest.mark.parametrize("setting", ["owners.count=1", "run.updates=1"])
+def test_what_a_run_does_not_have_is_no_number_and_no_crash(setting, tmp_path):
+    """Of one owner there is no order, and of one update no repeat."""
+    found = verdicts(NAMED["async-04"], tmp_path, setting, variants=[AS_PUBLISHED])
+    fails = [each for each in found if each.verdict == "fails"]
+    assert any(np.isnan(each.ours) for each in fails)
+    assert all("must lie within" in each.because for each in fails)

@@ -181,8 +181,8 @@ def sound_over_exact(sweep: Sweep) -> float:
 
 
 def summary(sweep: Sweep, name: str) -> float:
-    """Return a number of the first cell's summary."""
-    return float(sweep.cells[0].result.summary[name])
+    """Return a number of the first cell's summary; NaN where it has none."""
+    return known(sweep.cells[0].result.summary[name])
 
 
 def end_over_exact(sweep: Sweep) -> float:
