@@ -1,9 +1,11 @@
-"""Marks that pictures of studies share, and a picture of one panel.
+"""Marks and words that pictures of studies share, and a picture of one panel.
 
 A name stands beside its mark, and not in a legend.
 """
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from asyncdp_sim.core.arrays import Columns
@@ -21,6 +23,9 @@ PREDICTED = Layer("line", name="predicted (lines)", look={"color": GRAY})
 PSI = "ψ: how far the loss of all records is above the least possible, as a share of it"
 """For notes; ψ is a fit."""
 PUBLIC = Label("No private record is used.", True, 0.0, 0.0, timing_accounted=True, release=True)
+_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("pictures.toml").read_text("utf-8")
+)
 _OFF: dict[str, dict[str, Any]] = {
     "above": {"xytext": (2, 4), "va": "bottom"},
     "below": {"xytext": (2, -4), "va": "top"},
@@ -29,6 +34,11 @@ _OFF: dict[str, dict[str, Any]] = {
     "inside": {"xytext": (-3, -4), "ha": "right", "va": "top"},
     "over": {"xytext": (0, 7), "ha": "center", "va": "bottom"},
 }
+
+
+def text(picture: str, part: str = "caption", **values: object) -> str:
+    """Return a picture's caption or note, with these values in their places."""
+    return " ".join(_TEXTS[picture][part].split()).format(**values)
 
 
 def written(

@@ -47,6 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     ready_streams()
     asked = parser.parse_args(arguments)
+    if asked.name in (None, "decisions") and (asked.workers is not None or len(asked.set) > 0):
+        parser.error("--workers and --set are for a scenario and for verify")
     if asked.workers is None:
         asked.workers = (os.cpu_count() or 1) if asked.name == "verify" else 1
     if asked.workers < 1:

@@ -7,14 +7,13 @@ the best that can happen to those who are curious. Y = ‖g‖ is ours: none is 
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from analysis.one_panel import DOTS, one_panel, written
+from analysis.one_panel import DOTS, one_panel, text, written
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
@@ -34,28 +33,6 @@ NO_GUARANTEE = Label(
 )
 
 
-@dataclass(frozen=True)
-class Known:
-    """Knowledge that τ of a client's servers have of its gradient.
-
-    Attributes
-    ----------
-    window, uploads, servers : int
-        Δ, |N_h| and τ.
-    additive : float
-        Y over the gradient's norm.
-    error, expected : float
-        Error of the best multiple of what they see, measured and by theory.
-    """
-
-    window: int
-    uploads: int
-    servers: int
-    additive: float
-    error: float
-    expected: float
-
-
 SEED, CLIENTS, FEATURES = 1, 2000, 10
 TOTAL, BOUND = 5.0, 50.0
 UPLOADS, WINDOW = (2, 3, 4, 5), 10
@@ -63,8 +40,18 @@ ADDITIVE = (0.0, 1.0)
 """Y over ‖g‖."""
 
 
-def measured(window: int, uploads: int, *, seed: int = SEED, clients: int = CLIENTS) -> list[Known]:
-    """Return what 1…|N_h| servers know, without and with additive perturbations."""
+def measured(
+    window: int, uploads: int, *, seed: int = SEED, clients: int = CLIENTS
+) -> pd.DataFrame:
+    """Return what 1…|N_h| servers know, without and with additive perturbations.
+
+    Returns
+    -------
+    DataFrame
+        ``window``, ``uploads`` and ``servers``: Δ, |N_h| and τ; ``additive``: Y over the gradient's
+        norm; ``error`` and ``expected``: error of the best multiple of what they see, measured and
+        by theory.
+    """
     streams = Streams(seed)
     gradient = np.full(FEATURES, FEATURES**-0.5)
 
@@ -79,45 +66,40 @@ def measured(window: int, uploads: int, *, seed: int = SEED, clients: int = CLIE
     for bound in ADDITIVE:
         spread = of_weights + additive_spread(window, uploads, TOTAL, bound**2 * square, 1.0)
         for servers in range(1, uploads + 1):
-            found = guess(gradient, weights, bound * drawn, servers)
+            error = guess(gradient, weights, bound * drawn, servers)
             expected = guess_error(spread, uploads, servers)
-            known = (window, uploads, servers, bound, found.error, expected)
-            rows.append(Known(*known))
-    return rows
+            rows.append((window, uploads, servers, bound, error, expected))
+    names = ["window", "uploads", "servers", "additive", "error", "expected"]
+    return pd.DataFrame(rows, columns=names)
 
 
-def by_servers(rows: Sequence[Known]) -> Picture:
+def by_servers(rows: pd.DataFrame) -> Picture:
     """Draw the error against τ, a line for each |N_h|; all rows have one Δ and one Y."""
-    first, uploads = rows[0], sorted({row.uploads for row in rows})
+    lines, most = rows.groupby("uploads"), int(rows["uploads"].max())
     marks = [
         Layer("line", name="measured", look=DOTS | {"color": GRAY}),
         Layer("line", name="theory", look={"color": GRAY}),
     ]
-    for n, look in zip(uploads, looks(len(uploads), markersize=4.5), strict=True):
-        line = sorted((row for row in rows if row.uploads == n), key=lambda row: row.servers)
-        x, error, expected = np.array([(r.servers, r.error, r.expected) for r in line]).T
+    for (n, line), look in zip(lines, looks(len(lines), markersize=4.5), strict=True):
+        x, error, expected = (line[name].to_numpy(float) for name in rows.columns[[2, 4, 5]])
         marks += [
             Layer("line", x, error, look=look | {"linestyle": "none"}),
             Layer("line", x, expected, look={"color": look["color"]}),
             written(n, 0, f"of {n}", "left", look["color"]),
         ]
-    least = min(rows, key=lambda row: row.error if row.servers < row.uploads else np.inf)
+    some = rows[rows["servers"] < rows["uploads"]]
+    least = some.loc[some["error"].idxmin()]
     title = (
-        f"All but one of {least.uploads} servers miss a gradient by {100 * least.error:.2g} %; "
+        f"All but one of {least.uploads:.0f} servers miss a gradient by {100 * least.error:.2g} %; "
         "all of them know it exactly"
     )
     sides = (
-        Side("servers that collude $\\tau$", ticks=range(1, max(uploads) + 1)),
+        Side("servers that collude $\\tau$", ticks=range(1, most + 1)),
         Side("error of the best guess (relative)", limits=(-0.03, 1.05), grid=True),
     )
-    caption = (
-        "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
-        f"messages to them in Δ = {first.window} steps, with ‖d‖ ≤ {first.additive:g} ‖g‖ "
-        "and one weight per upload: root mean square error of the best multiple of that "
-        "sum (1: nothing is learned); lines √(r/(1+r)) with r = ρ²(|N_h| − τ)/τ."
-    )
-    names = [each.name for each in fields(Known)]
-    table = {name: np.array([getattr(row, name) for row in rows]) for name in names}
+    window, additive = int(least["window"]), least["additive"]
+    caption = text("curious-servers", window=window, additive=additive)
+    table = {name: column.to_numpy() for name, column in rows.items()}
     return one_panel("curious-servers", title, marks, sides, caption, table, NO_GUARANTEE)
 
 
@@ -128,8 +110,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("results/curious-servers"))
     asked = parser.parse_args(arguments)
-    rows = [row for n in UPLOADS for row in measured(WINDOW, n)]
-    picture, folder = by_servers([row for row in rows if row.additive > 0]), asked.out / "figures"
+    rows = pd.concat([measured(WINDOW, n) for n in UPLOADS], ignore_index=True)
+    picture, folder = by_servers(rows[rows["additive"] > 0]), asked.out / "figures"
     try:
         path = save(picture, folder)
         said = f"# Figures\n\n## {path.name}\n\n{picture.caption} {NO_GUARANTEE.text}\n"

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL, Estimate
@@ -16,7 +17,7 @@ from asyncdp_sim.decision.gain import verdict_of
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import VERMILION
-from scenarios.decisions import BUDGETS, WAYS, Answer, Table, answered, tables, write
+from scenarios.decisions import BUDGETS, WAYS, Table, answered, judged, tables, write
 
 COMMANDS = {
     "public": "`forecast` (public rows)",
@@ -30,7 +31,6 @@ VERDICTS = {
     "does worse": "does\nworse",
 }
 """In the order of the picture, each as it is written there."""
-DECIDED = "gains", "does worse"
 ANSWERS = "answers.csv"
 """Beside the picture, whose table is called as it is."""
 STATED: dict[str, Any] = DOTS | {"markersize": 3.5, "elinewidth": 1.0, "capsize": 0}
@@ -53,19 +53,20 @@ def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
     """Ask about every table, unless an earlier run has; write answers, tables and the picture."""
     out = Path("results/decisions") if asked.out is None else asked.out
     out.mkdir(parents=True, exist_ok=True)
-    listed, answers = tables(), list[Answer]()
+    listed, found = tables(), []
     with drawn() as progress:
         advance = counted(progress, "tables", len(listed))
         for table in listed:
-            answers += answered(table, out)
+            found.append(answered(table, out))
             advance(1)
+    answers = pd.concat(found, ignore_index=True)
     write(answers, out / ANSWERS)
     save(picture(answers), out)
     say(*page(answers, listed), f"{ANSWERS} and picture in {out}")
     return 0
 
 
-def page(answers: Sequence[Answer], listed: Sequence[Table]) -> list[str]:
+def page(answers: pd.DataFrame, listed: Sequence[Table]) -> list[str]:
     """Return the tables of the page as Markdown.
 
     Of single owners, of them with narrower intervals, of the mean owner, and by table.
@@ -79,22 +80,18 @@ def page(answers: Sequence[Answer], listed: Sequence[Table]) -> list[str]:
     return [line for part in parts for line in (*part, "")][:-1]
 
 
-def _owners(answers: Sequence[Answer]) -> Iterator[str]:
+def _owners(answers: pd.DataFrame) -> Iterator[str]:
     yield (
         "| command | verdicts | covered | least of a table | truly material | decided | "
         "or no difference | wrong |"
     )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|"
-    for way in WAYS[1:]:
-        told = _of_owners(answers, way)
-        least = min(_share([x.covered for x in told if x.table == name])
-                    for name in {x.table for x in told})  # fmt: skip
-        clear = [x for x in told if x.verdict != "undecided"]
-        told_something = _percent([x.verdict != "undecided" for x in told])
+    for way, told in _of_owners(answers).groupby("way", sort=False):
+        least = told.groupby("table")["covered"].mean().min()
+        shares = map(_percent, (told["truly_material"], told["decided"], told["clear"]))
         yield (
-            f"| {COMMANDS[way]} | {len(told)} | {_percent([x.covered for x in told])} | "
-            f"{least:.0%} | {_percent([x.truly_material for x in told])} | "
-            f"{_percent([x.decided for x in told])} | {told_something} | {_wrong(clear)} |"
+            f"| {COMMANDS[way]} | {len(told)} | {_percent(told['covered'])} | {least:.0%} | "
+            f"{' | '.join(shares)} | {_wrong(told[told['clear']])} |"
         )
     yield "| *target of `--as` and `--private`* | | ≥ 93% | ≥ 85% | | ≥ 20% | ≥ 35% | ≤ 5% |"
     clear = _clear(answers)
@@ -102,63 +99,65 @@ def _owners(answers: Sequence[Answer]) -> Iterator[str]:
     yield (
         f"only large estimates are decided. Truly below {100 * MATERIAL:g} % are "
         f"{_small(clear, 'gains')} and {_small(clear, 'does worse')}. "
-        f"{sum(map(holds, clear))} of the {len(clear)} intervals of clear verdicts hold the true "
-        f"gain, {sum(x.covered for x in clear)} if its own uncertainty is added."
+        f"{clear['holds'].sum()} of the {len(clear)} intervals of clear verdicts hold the true "
+        f"gain, {clear['covered'].sum()} if its own uncertainty is added."
     )
 
 
-def _narrower(answers: Sequence[Answer]) -> Iterator[str]:
+def _narrower(answers: pd.DataFrame) -> Iterator[str]:
     """Yield how much would be decided, and covered, by intervals of a share of their width."""
     ways = {"owner": "`--as`", "all": "`--private`"}
     heads = [f"{name}: covered | decided | or no difference" for name in ways.values()]
     yield f"| width | {' | '.join(heads)} |"
     yield "|--:|" + "--:|" * 6
+    of_owners = _of_owners(answers)
     for share in WIDTHS:
-        cells = list[str]()
-        for way in ways:
-            told = [scaled_to(x, share) for x in _of_owners(answers, way)]
-            cells += (
-                _percent([x.covered for x in told]),
-                _percent([x.decided for x in told]),
-                _percent([x.verdict != "undecided" for x in told]),
-            )
+        told = scaled_to(of_owners, share)
+        cells = [
+            _percent(told.loc[told["way"] == way, column])
+            for way in ways
+            for column in ("covered", "decided", "clear")
+        ]
         yield f"| {share:g} | {' | '.join(cells)} |"
 
 
-def scaled_to(x: Answer, share: float) -> Answer:
-    """Return an answer whose interval has a share of its width, with the verdict that it has then.
+def scaled_to(answers: pd.DataFrame, share: float) -> pd.DataFrame:
+    """Return answers whose intervals have a share of their width, with the verdicts of these.
 
     Models that are no better than guessing are not known here, so that some more may be decided.
     """
-    half = share * (x.high - x.gain)
-    gain = Estimate(x.gain, (((half / Z) ** 2, MANY),))
-    verdict = verdict_of(gain, x.material, better_than_guessing=True)
-    return replace(x, low=x.gain - half, high=x.gain + half, verdict=str(verdict))
+    gain, half = answers["gain"], share * (answers["high"] - answers["gain"])
+    verdicts = [
+        str(
+            verdict_of(
+                Estimate(value, (((about / Z) ** 2, MANY),)), least, better_than_guessing=True
+            )
+        )
+        for value, about, least in zip(gain, half, answers["material"], strict=True)
+    ]
+    return judged(answers.assign(low=gain - half, high=gain + half, verdict=verdicts))
 
 
-def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
+def _means(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[str]:
     yield (
         "| command | owners | means | no verdict | covered | truly material | decided | wrong | "
         "CPU seconds |"
     )
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
-    alike = {table.name: table.owner is None for table in listed}
+    at_random = [table.name for table in listed if table.owner is None]
     for way in WAYS:
-        told = [each for each in answers if each.way == way]
-        seconds = np.median(
-            list({(x.table, x.epsilon, x.seconds): x.seconds for x in told}.values())
-        )
-        for kind, name in ((True, "drawn at random"), (False, "natural")):
-            means = [x for x in told if x.owner == "" and alike[x.table] is kind]
-            given = [x for x in means if x.verdict != "differ"]
-            clear = [x for x in given if x.verdict != "undecided"]
+        told = answers[answers["way"] == way]
+        seconds = told.drop_duplicates(["table", "epsilon", "seconds"])["seconds"].median()
+        alike = told["table"].isin(at_random)
+        for of_kind, name in ((alike, "drawn at random"), (~alike, "natural")):
+            means = told[of_kind & (told["owner"] == "")]
+            given = means[means["verdict"] != "differ"]
             if len(means) == 0:
                 continue
+            shares = map(_percent, (given["covered"], given["truly_material"], given["decided"]))
             yield (
                 f"| {COMMANDS[way]} | {name} | {len(means)} | {len(means) - len(given)} | "
-                f"{_percent([x.covered for x in given])} | "
-                f"{_percent([x.truly_material for x in given])} | "
-                f"{_percent([x.decided for x in given])} | {_wrong(clear)} | {seconds:.2g} |"
+                f"{' | '.join(shares)} | {_wrong(given[given['clear']])} | {seconds:.2g} |"
             )
         if way == "owner":
             yield f"| {COMMANDS[way]} | | | | | | | | {seconds:.2g} |"
@@ -166,49 +165,44 @@ def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
     yield "| *target of `--private`* | | | | ≥ 90% | | ≥ 50% | none | |"
 
 
-def _by_table(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
+def _by_table(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[str]:
     tried = "; ".join(f"ε = {epsilon:g}" for epsilon in BUDGETS)
     yield f"| table | target | owners | rows | true mean gain, {tried} | `--private` covers |"
     yield "|---|---|---|--:|--:|--:|"
     for table in listed:
-        told = [x for x in answers if x.table == table.name and x.way == "all" and x.owner != ""]
-        means = [x for x in answers if x.table == table.name and x.way == "all" and x.owner == ""]
+        of_table = answers[(answers["table"] == table.name) & (answers["way"] == "all")]
+        told, means = of_table[of_table["owner"] != ""], of_table[of_table["owner"] == ""]
         if len(means) == 0:
             continue
-        sizes = sorted(x.rows for x in told if x.epsilon == BUDGETS[0])
+        sizes = told.loc[told["epsilon"] == BUDGETS[0], "rows"]
         whose = "random" if table.owner is None else table.owner
-        truth = "; ".join(f"{x.truth / x.own:+.1%} ± {1.96 * x.error / x.own:.1%}" for x in means)
+        shares = (means[["truth", "error"]].div(means["own"], axis=0)).itertuples(index=False)
+        truth = "; ".join(f"{x.truth:+.1%} ± {1.96 * x.error:.1%}" for x in shares)
         yield (
             f"| {table.name} ({table.domain}) | {table.target} | {len(sizes)} {whose} | "
-            f"{sizes[0]}–{sizes[-1]} | {truth} | {_percent([x.covered for x in told])} |"
+            f"{sizes.min()}–{sizes.max()} | {truth} | {_percent(told['covered'])} |"
         )
 
 
-def _share(values: Sequence[bool]) -> float:
-    return float(np.mean(values)) if len(values) > 0 else float("nan")
+def _percent(column: pd.Series) -> str:
+    return f"{column.mean():.0%}" if len(column) > 0 else "–"
 
 
-def _percent(values: Sequence[bool]) -> str:
-    return f"{_share(values):.0%}" if len(values) > 0 else "–"
+def _wrong(clear: pd.DataFrame) -> str:
+    return f"{clear['wrong'].sum()} of {len(clear)}"
 
 
-def _wrong(clear: Sequence[Answer]) -> str:
-    return f"{sum(x.wrong for x in clear)} of {len(clear)}"
-
-
-def picture(answers: Sequence[Answer]) -> Picture:
+def picture(answers: pd.DataFrame) -> Picture:
     """Draw the gains of all verdicts that are clear beside their truths, a row for each."""
-    order = list(VERDICTS)
-    clear = sorted(
-        map(_in_percent, _clear(answers)), key=lambda x: (order.index(x.verdict), -x.gain)
-    )
-    row = np.cumsum([STEPS[x.decided] for x in clear])
-    row += [APART * order.index(x.verdict) for x in clear]
+    clear, lengths = _clear(answers), ["gain", "low", "high", "truth", "error"]
+    clear[lengths] = clear[lengths].mul(100 / clear["own"], axis=0)  # per cent
+    place = clear["verdict"].map(list(VERDICTS).index)
+    order = np.lexsort((-clear["gain"], place))
+    clear, place = clear.iloc[order], place.iloc[order].to_numpy()
     columns = ("truth", "gain", "low", "high", "error", "verdict", "decided")
-    truth, gain, low, high, error, verdict, decided = (
-        np.array([getattr(x, name) for x in clear]) for name in columns
-    )
-    missed = ~np.array([holds(x) for x in clear])
+    truth, gain, low, high, error, verdict, decided = (clear[name].to_numpy() for name in columns)
+    row = np.cumsum(np.where(decided, STEPS[True], STEPS[False])) + APART * place
+    missed = ~((low <= truth) & (truth <= high))
     least, about = 100 * MATERIAL, np.where(decided | missed, 1.96 * error, 0.0)
     ends, middle = (-STEPS[True], row[-1] + 2 * STEPS[True]), row[~decided]
     shade = {"color": "0.9", "zorder": 0}
@@ -225,7 +219,7 @@ def picture(answers: Sequence[Answer]) -> Picture:
         places = (row + 0.4 * decided)[of]
         drawn = _in_rows(truth[of], places, (truth - about)[of], (truth + about)[of])
         marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
-    shown = [name for name in order if name in verdict]
+    shown = [name for name in VERDICTS if name in verdict]
     names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
     sides = (
         Side(
@@ -240,12 +234,9 @@ def picture(answers: Sequence[Answer]) -> Picture:
             labels=names,
         ),
     )
-    note = (
-        "A row is one clear verdict on one owner. Lines: 95 % intervals; true gains inside an "
-        "interval of no material difference have none. The axis is stretched about 0."
-    )
+    note = text("decisions")
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
-    table = {name: np.array([getattr(x, name) for x in clear]) for name in kept}
+    table = {name: clear[name].to_numpy() for name in kept}
     return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
 
 
@@ -259,60 +250,47 @@ def scaled(per_cent: Any) -> Array:
     return np.arcsinh(np.asarray(per_cent, dtype=float) / (100 * MATERIAL))
 
 
-def holds(x: Answer) -> bool:
-    """Return whether the interval holds the true gain itself, whose own error is not added."""
-    return x.low <= x.truth <= x.high
+def _of_owners(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return what was said of single owners, one way after another."""
+    told = answers[answers["owner"] != ""]
+    return pd.concat([told[told["way"] == way] for way in WAYS[1:]])
 
 
-def _clear(answers: Sequence[Answer]) -> list[Answer]:
+def _clear(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the verdicts on single owners that are not undecided."""
-    return [x for way in WAYS[1:] for x in _of_owners(answers, way) if x.verdict != "undecided"]
+    told = _of_owners(answers)
+    return told[told["clear"]].copy()
 
 
-def title(answers: Sequence[Answer]) -> str:
+def title(answers: pd.DataFrame) -> str:
     """Return what the picture shows: how many verdicts are clear, and how true these are."""
-    told, clear = [x for way in WAYS[1:] for x in _of_owners(answers, way)], _clear(answers)
-    sides = [x for x in clear if x.decided]
-    none = [x for x in clear if not x.decided]
-    right = [x for x in sides if x.gain * x.truth > 0]
+    told, clear = _of_owners(answers), _clear(answers)
+    sides, none = clear[clear["decided"]], clear[~clear["decided"]]
+    right = sides[sides["gain"] * sides["truth"] > 0]
     return (
         f"{len(told) - len(clear)} of {len(told)} verdicts are undecided. Of {len(sides)} gains "
         f"and losses, {len(right)} have the right sign "
-        f"({sum(abs(x.truth) > 1.96 * x.error for x in right)} certainly) and "
-        f"{sum(x.truly_material for x in sides)} are truly {100 * MATERIAL:g} % or more; "
-        f"{sum(not x.truly_material for x in none)} of {len(none)} verdicts of no material "
-        f"difference are true; {sum(map(holds, clear))} of {len(clear)} intervals hold the true "
+        f"({(right['truth'].abs() > 1.96 * right['error']).sum()} certainly) and "
+        f"{sides['truly_material'].sum()} are truly {100 * MATERIAL:g} % or more; "
+        f"{(~none['truly_material']).sum()} of {len(none)} verdicts of no material "
+        f"difference are true; {clear['holds'].sum()} of {len(clear)} intervals hold the true "
         "gain"
     )
 
 
-def too_large(clear: Sequence[Answer]) -> str:
+def too_large(clear: pd.DataFrame) -> str:
     """Return how many gains and losses there are, and how much larger than the true ones."""
-    times = _times(clear)
+    sides = clear[clear["decided"]]
+    times = (sides["gain"] / sides["truth"]).abs()
     return (
-        f"{len(times)} gains or losses, {sum(each > 1 for each in times)} of which are stated too "
-        f"large ({min(times):.1f} to {max(times):.1f} times the true ones)"
+        f"{len(times)} gains or losses, {(times > 1).sum()} of which are stated too "
+        f"large ({times.min():.1f} to {times.max():.1f} times the true ones)"
     )
 
 
-def _small(clear: Sequence[Answer], verdict: str) -> str:
+def _small(clear: pd.DataFrame, verdict: str) -> str:
     """Return of how many verdicts the truth is not material, and of how many certainly."""
-    told = [x for x in clear if x.verdict == verdict]
-    small = [x for x in told if not x.truly_material]
-    certain = sum(abs(x.truth) + 1.96 * x.error < x.material for x in small)
+    told = clear[clear["verdict"] == verdict]
+    small = told[~told["truly_material"]]
+    certain = (small["truth"].abs() + 1.96 * small["error"] < small["material"]).sum()
     return f"{len(small)} of {len(told)} “{verdict}” ({certain} certainly)"
-
-
-def _times(clear: Sequence[Answer]) -> list[float]:
-    """Return how many times as large as the true ones gains and losses are stated."""
-    return [abs(x.gain / x.truth) for x in clear if x.decided]
-
-
-def _of_owners(answers: Sequence[Answer], way: str) -> list[Answer]:
-    return [x for x in answers if x.way == way and x.owner != ""]
-
-
-def _in_percent(x: Answer) -> Answer:
-    share = 100 / x.own
-    names = ("gain", "low", "high", "truth", "error")
-    return replace(x, **{name: getattr(x, name) * share for name in names})

@@ -5,11 +5,10 @@ the truth. Every way of asking is asked at two budgets, and its intervals and ve
 against the gain on the unseen rows, in the mean over other draws of the owners' training rows.
 """
 
-import csv
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,6 +48,12 @@ DRAWS, RUNS, UNSEEN = 8, 4, 1_500
 JUDGED = Judging(own_best="linear")
 ASKED = Asked(own_best="linear", break_even=False)
 """Own models without boosting, and no other budgets: both would take most of the time."""
+Row = tuple[str | float, ...]
+COLUMNS = (
+    "table", "way", "epsilon", "owner", "rows", "own", "gain", "low", "high", "material", "verdict",
+    "truth", "error", "seconds",
+)  # fmt: skip
+"""Of answers; :func:`judged` says what they are."""
 WAYS = ("public", "owner", "all", "run")
 """Whose rows are read: ``forecast``, ``forecast --as``, ``forecast --private`` and ``run``."""
 
@@ -109,67 +114,43 @@ def tables() -> list[Table]:
     return [Table(**each) for each in listed]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What one way said of an owner, or of the mean over owners, and the truth.
+def judged(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return answers with what is true of each beside what was said.
 
-    Attributes
+    Parameters
     ----------
-    table, way : str
-    epsilon : float
-    owner : str
-        "" for the mean over owners.
-    rows : int
-        That the owner trains on; of all owners for the mean.
-    own, gain, low, high, material : float
-        In the unit of the error.
-    verdict : str
-        "differ" where no verdict is given because owners differ.
-    truth, error : float
-        The gain on unseen rows, and its standard error over draws of training rows.
-    seconds : float
-        Of a processor, for all that was asked in one command.
+    answers : DataFrame
+        A row for what one way said of an owner, or of the mean over owners, and the truth:
+
+        - ``table``, ``way``, ``epsilon``, and ``owner``, "" for the mean over owners;
+        - ``rows`` that the owner trains on; of all owners for the mean;
+        - ``own`` error, ``gain``, ``low``, ``high`` and ``material`` in the unit of the error;
+        - ``verdict``, "differ" where none is given because owners differ;
+        - ``truth``, the gain on unseen rows, and ``error``, its standard error over draws of
+          training rows;
+        - ``seconds`` of a processor, for all that was asked in one command.
+
+    Returns
+    -------
+    DataFrame
+        With ``covered``, whether the interval holds the truth, whose own 95 % interval is added in
+        quadrature; ``holds``, whether it does without; ``decided``, whether the verdict is "gains"
+        or "does worse"; ``clear``, whether it is not "undecided"; ``truly_material``, whether the
+        true gain is material, or the true loss: only then can it be decided; and ``wrong``, whether
+        the verdict is certainly wrong: beyond the truth's own 95 % interval.
     """
-
-    table: str
-    way: str
-    epsilon: float
-    owner: str
-    rows: int
-    own: float
-    gain: float
-    low: float
-    high: float
-    material: float
-    verdict: str
-    truth: float
-    error: float
-    seconds: float
-
-    @property
-    def covered(self) -> bool:
-        """Whether the interval holds the truth, whose own 95 % interval is added in quadrature."""
-        reach = np.hypot(max(self.high - self.gain, 0.0), 1.96 * self.error)
-        return bool(abs(self.gain - self.truth) <= reach)
-
-    @property
-    def decided(self) -> bool:
-        """Whether the verdict is "gains" or "does worse"."""
-        return self.verdict in ("gains", "does worse")
-
-    @property
-    def truly_material(self) -> bool:
-        """Whether the true gain is material, or the true loss: only then can it be decided."""
-        return abs(self.truth) >= self.material
-
-    @property
-    def wrong(self) -> bool:
-        """Whether the verdict is certainly wrong: beyond the truth's own 95 % interval."""
-        least = 1.96 * self.error
-        signs = {"gains": 1.0, "does worse": -1.0}
-        if self.verdict in signs:
-            return signs[self.verdict] * self.truth < -least
-        return self.verdict == "no material difference" and abs(self.truth) > self.material + least
+    x, least = answers, 1.96 * answers["error"]
+    reach = np.hypot((x["high"] - x["gain"]).clip(lower=0), least)
+    side = x["verdict"].map({"gains": 1.0, "does worse": -1.0})
+    beyond = x["truth"].abs() > x["material"] + least
+    return answers.assign(
+        covered=(x["gain"] - x["truth"]).abs() <= reach,
+        holds=(x["low"] <= x["truth"]) & (x["truth"] <= x["high"]),
+        decided=side.notna(),
+        clear=x["verdict"] != "undecided",
+        truly_material=x["truth"].abs() >= x["material"],
+        wrong=(side * x["truth"] < -least) | ((x["verdict"] == "no material difference") & beyond),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +289,7 @@ class Case:
         path = self.cut.write(rows, self.folder / name)
         return scenario.replace(data={"path": str(path)})
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[Row]:
         """Ask every way at every budget."""
         truths = self.truths()
         for epsilon, scenario in self.scenarios.items():
@@ -328,8 +309,8 @@ class Case:
 
     def _told(
         self, way: str, epsilon: float, truth: dict[str, Array], ask: Callable[[], Any]
-    ) -> Iterator[Answer]:
-        """Yield what a way says of owners and of their mean."""
+    ) -> Iterator[Row]:
+        """Yield what a way says of owners and of their mean, a row of :data:`COLUMNS` each."""
         began = time.process_time()
         with one_thread():
             found = ask()
@@ -344,7 +325,7 @@ class Case:
         common = (self.table.name, way, epsilon)
         for name, gain in pairs:
             drawn, value = truth[name], gain.gain
-            yield Answer(
+            yield (
                 *common, name, gain.rows, gain.own, value.value, value.low, value.high,
                 gain.material, str(gain.verdict), float(drawn.mean()), _error(drawn), seconds,
             )  # fmt: skip
@@ -354,7 +335,7 @@ class Case:
         mean, verdict = Estimate(np.nan), "differ"
         if together.together is not None:
             mean, verdict = together.together.gain, str(together.together.verdict)
-        yield Answer(
+        yield (
             *common, "", sum(self.cut.sizes.values()), own, mean.value, mean.low, mean.high,
             ASKED.material * own, verdict, float(drawn.mean()), _error(drawn), seconds,
         )  # fmt: skip
@@ -364,31 +345,23 @@ def _error(values: Array) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def answered(table: Table, out: Path) -> list[Answer]:
+def answered(table: Table, out: Path) -> pd.DataFrame:
     """Return the answers on a table: those of an earlier run, or asked now and written."""
     file = out / table.file
     if not file.exists():
-        found = list(Case.made(table, out / file.stem).answers())
-        write(found, file)
+        found = Case.made(table, out / file.stem).answers()
+        write(pd.DataFrame(found, columns=list(COLUMNS)), file)
     return read(file)
 
 
-def write(answers: Sequence[Answer], file: Path) -> None:
+def write(answers: pd.DataFrame, file: Path) -> None:
     """Write answers as CSV, numbers with four digits."""
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.DictWriter(stream, [each.name for each in fields(Answer)], lineterminator="\n")
-        rows.writeheader()
-        for answer in answers:
-            pairs = asdict(answer).items()
-            rows.writerow({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in pairs})
+    answers.to_csv(file, columns=list(COLUMNS), index=False, float_format="%.4g", na_rep="nan")
 
 
-def read(file: Path) -> list[Answer]:
-    """Return the answers of a file."""
-    kinds: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float}
-    types = {each.name: kinds[str(getattr(each.type, "__name__", each.type))]
-             for each in fields(Answer)}  # fmt: skip
-    with file.open(encoding="utf-8", newline="") as stream:
-        return [
-            Answer(**{k: types[k](v) for k, v in row.items()}) for row in csv.DictReader(stream)
-        ]
+def read(file: Path) -> pd.DataFrame:
+    """Return the answers of a file, judged."""
+    found = pd.read_csv(file, dtype=str, keep_default_na=False)
+    texts = ("table", "way", "owner", "verdict")
+    kinds = dict.fromkeys(set(COLUMNS).difference(texts), float) | {"rows": int}
+    return judged(found.astype(kinds))

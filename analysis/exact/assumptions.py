@@ -18,7 +18,8 @@ def out_of_order(scenario: Scenario) -> list[str]:
     network, result = scenario.network, list[str]()
     if facts_of(network).unknown:
         result.append(facts_of(network).unknown)
-    if _unequal(scenario):
+    parts = scenario.privacy.allotment(scenario.owners.count)
+    if parts is not None and scenario.algorithm.in_rounds is None:
         result.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
         result.append(ENDS_EARLY)
@@ -29,12 +30,6 @@ def out_of_order(scenario: Scenario) -> list[str]:
         if isinstance(law, Unknown):
             result.append(f"the law of the next update's owner is not known: {law}")
     return result
-
-
-def _unequal(scenario: Scenario) -> bool:
-    """Return whether the noise of an update depends on those that its owner made before."""
-    parts = scenario.privacy.allotment(scenario.owners.count)
-    return parts is not None and scenario.algorithm.in_rounds is None
 
 
 def _absent(scenario: Scenario) -> Iterator[str]:
@@ -67,6 +62,8 @@ def _absent(scenario: Scenario) -> Iterator[str]:
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     """Return the reasons why there are no moments even for a known order of owners.
 
+    Models must be linear in noise and starts for a given order.
+
     Parameters
     ----------
     scenario : Scenario
@@ -79,31 +76,20 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         result.append(f"algorithm {algorithm.kind}{several} has no exact moments here")
     if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
         result.append(f"answers under protocol {scenario.protocol.kind} may be stale")
-    return [*result, *bent(scenario, interior=interior)]
-
-
-def bent(scenario: Scenario, *, interior: bool = True) -> Iterator[str]:
-    """Yield the reasons why models are not linear in noise and starts for a given order.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    interior : bool
-        Whether the optimum without bounds lies in Θ, which data alone tell.
-    """
     if not scenario.model.quadratic:
-        yield f"the loss of model {scenario.model.kind} is not quadratic"
+        result.append(f"the loss of model {scenario.model.kind} is not quadratic")
     elif not interior:
-        yield "the optimum lies on the bound of Θ, where the projection acts"
+        result.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
-        yield CLIPPED
+        result.append(CLIPPED)
     if scenario.privacy.bound_moves:
-        yield MOVING
+        result.append(MOVING)
     sampled = scenario.privacy.sampling is not None
     if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
-        yield TOO_LARGE
+        result.append(TOO_LARGE)
     if scenario.network.stops:
-        yield "timing depends on the model"
+        result.append("timing depends on the model")
+    return result
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"

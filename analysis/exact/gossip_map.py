@@ -1,7 +1,6 @@
 """Asynchronous learning on quadratic losses, seen as a random affine map of all models.
 
-The numbers that :mod:`~analysis.exact.per_update` and
-:mod:`~analysis.exact.noise_gain` need.
+The numbers that :mod:`~analysis.exact.per_update` and :mod:`~analysis.exact.turns` need.
 """
 
 from dataclasses import dataclass

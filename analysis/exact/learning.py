@@ -1,7 +1,9 @@
 """Exact moments of what a scenario learns from its data, or the reasons for none."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +13,12 @@ from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, m
 from analysis.exact.sample_spread import SampleSpread
 from analysis.exact.silence import answering, endless
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import Schedule
+from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab2, ParameterServer
 from asyncdp_sim.learning.algorithms.gossip import AsyncGossip
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results.manifest import digest
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.update_order import Releases, releases
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -61,50 +63,84 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedMoments:
-    """Moments of a learning with noise, and without.
+class Expected:
+    """Expected ψ of a learning in the whole space.
 
     Attributes
     ----------
-    with_noise, without : Moments
-    judge : Quadratic
-        Whose f and θ* ψ is of.
+    psi, noise_free : array (T + 1,)
+        E ψ of the model that is judged, k = 0 … T, with noise and without.
+    refuted : str
+        Why it is not that of learning in Θ; empty where it is.
     """
 
-    with_noise: Moments
-    without: Moments
-    judge: Quadratic
+    psi: Array
+    noise_free: Array
+    refuted: str
 
-    @property
-    def psi(self) -> Array:
-        """E ψ(θ_L,k), k = 0 … T."""
-        return self._judged(self.with_noise)
+    @classmethod
+    def of(
+        cls,
+        known: Population,
+        objective: Quadratic,
+        models: tuple[CentralMoments, CentralMoments],
+        reach: float,
+        lost: str = "",
+    ) -> "Expected":
+        """Judge moments of models with noise and without, that reach so far in any coordinate.
 
-    @property
-    def noise_free(self) -> Array:
-        """E ψ(θ_L,k) without noise, k = 0 … T."""
-        return self._judged(self.without)
+        ``lost`` says that rounding leaves no digits of them, if so.
+        """
+        judge = objective if known.judge is None else known.judge
+        psi, quiet = (
+            found.expected_excess(judge.hessian, judge.optimum) / judge.least for found in models
+        )
+        refuted, least = lost, -np.inf if lost else -ROUNDING
+        if not (np.isfinite(reach) and least <= psi[-1] < np.inf):
+            refuted = "the learning diverges"
+        elif objective.theta_max is not None and reach > objective.theta_max:
+            refuted = "the projection onto Θ may act"
+        return cls(psi, quiet, refuted)
 
-    def _judged(self, found: Moments) -> Array:
-        judge = self.judge
-        return found.expected_excess(judge.hessian, judge.optimum) / judge.least
-
-    def refuted(self, theta_max: float | None) -> str:
-        """Return why these moments are not those of learning in Θ; empty where they are."""
-        reach = self.reach()
-        if not (np.isfinite(reach) and -ROUNDING <= self.psi[-1] < np.inf):
-            return "the learning diverges"
-        acts = theta_max is not None and reach > theta_max
-        return "the projection onto Θ may act" if acts else ""
-
-    def reach(self) -> float:
-        """Return the largest |E θ| + 6 sd over coordinates of θ_L at every k and of all copies."""
-        loud = self.with_noise
+    @classmethod
+    def of_copies(
+        cls, known: Population, objective: Quadratic, loud: Moments, quiet: Moments
+    ) -> "Expected":
+        """Judge the learner's model, whose owners' copies must be in Θ too."""
         with np.errstate(over="ignore", invalid="ignore"):
-            bias = loud.copies_mean - loud.optimum
-            own = np.einsum("iaia->ia", loud.copies_second) - np.square(bias)
+            own = np.einsum("iaia->ia", loud.copies_second)
+            own = own - np.square(loud.copies_mean - loud.optimum)
             copies = np.abs(loud.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
-            return max(loud.reach, float(copies.max()))
+            reach = max(loud.reach, float(copies.max()))
+        return cls.of(known, objective, (loud, quiet), reach)
+
+    @classmethod
+    def in_rounds(
+        cls,
+        known: Population,
+        objective: Quadratic,
+        algorithm: Collab1 | Collab2 | ParameterServer,
+    ) -> "Expected":
+        """Judge a synchronous learning: owners' second moments count pooled alone."""
+        updates = known.scenario.run.updates
+        schedule = algorithm.schedule(algorithm.step_length, updates)
+        spread, share = sample_spread(known, objective), objective.weights
+        how: Any = {"noise": known.problem.noise.shape, "initial": algorithm.initial}
+        each = variance_of(known)  # Σ (n_i/n)² v_i, of all rounds or of each
+        even = each.ndim == 1
+        variance = float(share**2 @ each) if even else share**2 @ each[:, :updates]
+        numbers = (objective.hessian, objective.free_optimum, schedule)
+        run: Callable[[Any], synchronous.DescentMoments] = partial(
+            synchronous.moments, *numbers, **how
+        )
+        if spread is not None:
+            run = partial(
+                synchronous.sampled_moments, *numbers, spread=spread, weights=share, **how
+            )
+        loud, quiet = run(variance), run(0.0)
+        lost = "first steps are so long that rounding leaves no digits of the average"
+        models = loud.judged, quiet.judged
+        return cls.of(known, objective, models, loud.model.reach, "" if loud.sound else lost)
 
 
 @dataclass
@@ -124,7 +160,7 @@ class Recursions:
     known: dict[str, Moments] = field(default_factory=dict)
     _loud: dict[str, list[tuple[Array, Moments]]] = field(default_factory=dict)
 
-    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> ExpectedMoments:
+    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> Expected:
         """Return the moments of a scenario to which they apply, with its noise and without.
 
         Parameters
@@ -143,23 +179,23 @@ class Recursions:
         """
         algorithm, process = process_of(known, objective, chosen)
         shape, noise = known.problem.noise.shape, known.problem.task.reply.noise
-        judge = objective if known.judge is None else known.judge
         start, spread = algorithm.initial, sample_spread(known, objective)
         if spread is not None:
             run = partial(moments, process, noise=shape, initial=start, spread=spread)
-            return ExpectedMoments(run(noise.variance), run(), judge)
+            return Expected.of_copies(known, objective, run(noise.variance), run())
         quiet, variance = self._moments(process, start, "vector", None), noise.variance
         if not np.any(variance > 0):
-            return ExpectedMoments(quiet, quiet, judge)
+            return Expected.of_copies(known, objective, quiet, quiet)
         formers = self._loud.setdefault(_named(process, start, shape, None), [])
         for former, loud in formers:
             most = int(np.argmax(former))
             share = float(variance[most] / former[most])
             if np.allclose(variance, share * former, rtol=1e-12, atol=0.0):
-                return ExpectedMoments(_scaled(quiet, loud, share), quiet, judge)
+                scaled = _scaled(quiet, loud, share)
+                return Expected.of_copies(known, objective, scaled, quiet)
         loud = self._moments(process, start, shape, variance)
         formers.append((variance, loud))
-        return ExpectedMoments(loud, quiet, judge)
+        return Expected.of_copies(known, objective, loud, quiet)
 
     def _moments(
         self, process: GossipMap, initial: Initial, shape: Shape, variance: Array | None
@@ -221,76 +257,6 @@ def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
     return replace(quiet, **scaled)
 
 
-@dataclass(frozen=True, eq=False)
-class InRounds:
-    """Moments of a synchronous learning.
-
-    Owners' second moments count pooled alone.
-
-    Attributes
-    ----------
-    known : Population
-    objective : Quadratic
-        What is learned.
-    algorithm : Collab1, Collab2 or ParameterServer
-    """
-
-    known: Population
-    objective: Quadratic
-    algorithm: Collab1 | Collab2 | ParameterServer
-
-    @property
-    def psi(self) -> Array:
-        """E ψ of the model that is judged, k = 0 … T."""
-        return self._judged(self._loud.judged)
-
-    @property
-    def noise_free(self) -> Array:
-        """The same without noise."""
-        return self._judged(self._moments(0.0).judged)
-
-    @cached_property
-    def _schedule(self) -> Schedule:
-        return self.algorithm.schedule(self.algorithm.step_length, self.known.scenario.run.updates)
-
-    @cached_property
-    def _spread(self) -> SampleSpread | None:
-        return sample_spread(self.known, self.objective)
-
-    @cached_property
-    def _loud(self) -> synchronous.DescentMoments:
-        share, variance = self.objective.weights, variance_of(self.known)
-        if variance.ndim == 1:
-            return self._moments(float(share**2 @ variance))
-        return self._moments(share**2 @ variance[:, : self.known.scenario.run.updates])
-
-    def _moments(self, variance: float | Array) -> synchronous.DescentMoments:
-        """Return moments for a variance Σ (n_i/n)² v_i on each coordinate, of rounds or each."""
-        objective, schedule = self.objective, self._schedule
-        noise, initial = self.known.problem.noise.shape, self.algorithm.initial
-        numbers = (objective.hessian, objective.free_optimum, schedule)
-        if self._spread is None or not isinstance(variance, float):
-            return synchronous.moments(*numbers, variance, noise=noise, initial=initial)
-        spread, weights = self._spread, objective.weights
-        return synchronous.sampled_moments(
-            *numbers, variance, spread=spread, weights=weights, noise=noise, initial=initial
-        )
-
-    def _judged(self, found: CentralMoments) -> Array:
-        judge = self.objective if self.known.judge is None else self.known.judge
-        return found.expected_excess(judge.hessian, judge.optimum) / judge.least
-
-    def refuted(self, theta_max: float | None) -> str:
-        """Return why these moments are not those of learning in Θ; empty where they are."""
-        reach = self._loud.model.reach
-        if not np.isfinite(reach) or not np.isfinite(self.psi[-1]):
-            return "the learning diverges"
-        if theta_max is not None and reach > theta_max:
-            return "the projection onto Θ may act"
-        lost = "first steps are so long that rounding leaves no digits of the average"
-        return "" if self._loud.sound else lost
-
-
 def broken(population: Population) -> list[str]:
     """Return why exact moments do not apply, a reason each; none where they do."""
     return [*nonlinear(population), *assumptions.out_of_order(population.scenario)]
@@ -316,10 +282,8 @@ def ending(population: Population) -> Releases | None:
     return law
 
 
-def exact(
-    known: Population, shared: Recursions | None = None
-) -> "ExpectedMoments | InRounds | tuple[str, ...]":
-    """Return the exact moments of a scenario, or why they do not apply.
+def exact(known: Population, shared: Recursions | None = None) -> Expected | tuple[str, ...]:
+    """Return the expected ψ of a scenario, or why exact moments do not apply.
 
     Parameters
     ----------
@@ -330,15 +294,43 @@ def exact(
     doubts, objective = broken(known), known.objective
     if len(doubts) > 0 or objective is None:
         return tuple(doubts)
-    result: ExpectedMoments | InRounds
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
-        result = InRounds(known, objective, rounds)
+        result = Expected.in_rounds(known, objective, rounds)
     else:
         law = answering(known.scenario.network)
         if isinstance(law, Unknown):
             raise TypeError("broken() lets no such scenario pass")
         recursions = Recursions() if shared is None else shared
         result = recursions.expect(known, objective, law.chosen)
-    why = result.refuted(objective.theta_max)
-    return (why,) if why else result
+    return (result.refuted,) if result.refuted else result
+
+
+def grid(
+    scenario: Scenario, *, shared: Recursions | None = None
+) -> list[Expected | tuple[str, ...]]:
+    """Return the expected ψ of every cell of a scenario's sweep, or why there is none.
+
+    Nothing is simulated. Cells that differ in budgets alone share their recursions.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    shared : Recursions, optional
+        What other grids have run; no bit depends on it.
+    """
+    own = Recursions() if shared is None else Recursions(shared.known)
+    found, alike = dict[int, Expected | tuple[str, ...]](), dict[str, list[tuple[int, Scenario]]]()
+    for place, values in enumerate(scenario.grid()):
+        cell = scenario.cell(values)
+        raw = cell.plain()
+        of = {"data": raw["data"], "owners": raw["owners"], "seed": raw["run"]["seed"]}
+        alike.setdefault(digest(of), []).append((place, cell))
+    for cells in alike.values():  # with the same records, which may be large
+        read: Any = {}
+        for place, cell in cells:
+            known = population(cell, private=True, **read)
+            read = {"dataset": known.dataset, "like": known.problem}
+            found[place] = exact(known, own)
+    return [found[place] for place in range(len(found))]

@@ -1,33 +1,29 @@
 """E ψ of a scenario: exact, over counts of answers, or exact given the order of the updates."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from analysis.exact.assumptions import ENDS_EARLY, SAMPLED
-from analysis.exact.given_order import ordered, standard_error
 from analysis.exact.learning import (
-    ExpectedMoments,
-    InRounds,
-    Recursions,
+    Expected,
     broken,
     ending,
+    exact,
     nonlinear,
     process_of,
     sample_spread,
     variance_of,
 )
-from analysis.exact.silence import answering
-from analysis.exact.with_budgets import capped_moments, capped_size
+from analysis.exact.turns import capped_moments, capped_size, ordered
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.theory.predict.update_order import Releases, shares
+from asyncdp_sim.theory.predict.update_order import shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +40,12 @@ class Orders:
         Updates between each update's read and its use; 0 where owners are −1.
     times : array (R, K + 1)
         Time units until update k = 0, 1, …; a run that has ended stays where it ended.
-    released : array of int (R, N)
-        Answers that each owner released.
     """
 
     owners: Ints
     numbers: Ints
     staleness: Ints
     times: Array
-    released: Ints
-
-    @cached_property
-    def mean_times(self) -> Array:
-        """Mean of the times until update k = 0, 1, …, shape (K + 1,)."""
-        return np.asarray(self.times.mean(axis=0))
-
-    def cut_short(self, updates: int) -> bool:
-        """Return whether some run had fewer updates than T."""
-        return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
 
 
 def orders(network: Network, count: int, seed: int) -> Orders:
@@ -87,7 +71,7 @@ def orders(network: Network, count: int, seed: int) -> Orders:
             staleness[row, : trace.n_updates] = trace.updates["staleness"]
         times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
         times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
-    return Orders(owners, numbers, staleness, times, np.stack([trace.released for trace in traces]))
+    return Orders(owners, numbers, staleness, times)
 
 
 LARGEST = 2**27
@@ -134,39 +118,30 @@ def expected_psi(known: Population) -> ExpectedPsi | list[str]:
     doubts, objective = broken(known), known.objective
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
-    rounds = known.scenario.algorithm.in_rounds
-    if rounds is not None:
-        return doubts or _exact(known, InRounds(known, objective, rounds))
-    law, ends = answering(known.scenario.network), ending(known)
-    if len(doubts) == 0 and isinstance(law, Releases):
-        return _exact(known, Recursions().expect(known, objective, law.chosen))
+    if len(doubts) == 0 or known.scenario.algorithm.in_rounds is not None:
+        return _exact(exact(known))
+    ends = ending(known)
     if ends is not None:
-        _, process = process_of(known, objective, ends.chosen)
-        if capped_size(process, _caps(known)) <= LARGEST:
-            return _exact(known, _counted(known, objective, ends.chosen))
+        algorithm, process = process_of(known, objective, ends.chosen)
+        caps, variance = np.array(known.scenario.network.answers_allowed), variance_of(known)
+        if capped_size(process, caps) <= LARGEST:
+            run = partial(
+                capped_moments, process, caps, noise=known.problem.noise.shape,
+                initial=algorithm.initial, spread=sample_spread(known, objective),
+            )  # fmt: skip
+            quiet = run()
+            loud = run(variance) if np.any(variance > 0) else quiet
+            found = Expected.of_copies(known, objective, loud, quiet)
+            return _exact((found.refuted,) if found.refuted else found)
     if known.scenario.privacy.sampling is not None:
         return [*doubts, SAMPLED]
     return _ordered(known, objective, doubts)
 
 
-def _exact(known: Population, exact: ExpectedMoments | InRounds) -> ExpectedPsi | list[str]:
-    why = exact.refuted(known.scenario.model.theta_max)
-    return [why] if why else ExpectedPsi(exact.psi, float(exact.noise_free[-1]))
-
-
-def _counted(known: Population, objective: Quadratic, chosen: Array) -> ExpectedMoments:
-    """Return moments over all counts of answers that budgets allow."""
-    algorithm, process = process_of(known, objective, chosen)
-    variance, caps = variance_of(known), _caps(known)
-    options: dict[str, Any] = {
-        "noise": known.problem.noise.shape,
-        "initial": algorithm.initial,
-        "spread": sample_spread(known, objective),
-    }
-    quiet = loud = capped_moments(process, caps, **options)
-    if np.any(variance > 0):
-        loud = capped_moments(process, caps, variance, **options)
-    return ExpectedMoments(loud, quiet, objective if known.judge is None else known.judge)
+def _exact(found: Expected | tuple[str, ...]) -> ExpectedPsi | list[str]:
+    if isinstance(found, tuple):
+        return list(found)
+    return ExpectedPsi(found.psi, float(found.noise_free[-1]))
 
 
 def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> ExpectedPsi | list[str]:
@@ -178,32 +153,24 @@ def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> Expe
     if known.scenario.model.theta_max is not None:
         return [*doubts, "the projection onto Θ may act"]
     simulated = orders(network, ORDERS, known.scenario.run.seed)
-    if not simulated.cut_short(network.updates):
+    if np.all(np.sum(simulated.owners >= 0, axis=1) >= network.updates):
         doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
     needed = np.array(shares(network)) if algorithm.needs_shares else None
     one_on_one, process = process_of(known, objective, needed)
     judge = objective if known.judge is None else known.judge
-    given = ordered(
-        process,
-        simulated.owners,
-        np.unique(np.rint(np.linspace(0, simulated.owners.shape[1], POINTS)).astype(np.int64)),
-        variance_of(known),
-        noise=known.problem.noise.shape,
-        initial=one_on_one.initial,
-        numbers=simulated.numbers,
-        hessian=judge.hessian,
+    places = np.unique(np.rint(np.linspace(0, simulated.owners.shape[1], POINTS)).astype(np.int64))
+    run = partial(
+        ordered, process, simulated.owners, places, noise=known.problem.noise.shape,
+        initial=one_on_one.initial, numbers=simulated.numbers, hessian=judge.hessian,
         optimum=judge.optimum,
-    )
-    psi = given.excess / judge.least  # (R, J)
+    )  # fmt: skip
+    psi, quiet = run(variance_of(known)) / judge.least, run() / judge.least  # (R, J)
     if not np.isfinite(psi).all():
         return [*doubts, "the learning diverges"]
+    error = psi[:, -1].std(ddof=1) / np.sqrt(len(psi))
     return ExpectedPsi(
         psi=np.asarray(psi.mean(axis=0)),
-        noise_free=float(given.noise_free[:, -1].mean() / judge.least),
-        half_width=1.98 * float(standard_error(psi)[-1]),  # t, 124 degrees
+        noise_free=float(quiet[:, -1].mean()),
+        half_width=1.98 * float(error),  # t, 124 degrees
         doubts=tuple(doubts),
     )
-
-
-def _caps(known: Population) -> Ints:
-    return np.array(known.scenario.network.answers_allowed)

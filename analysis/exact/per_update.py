@@ -118,8 +118,8 @@ def moments(
     Cov g_i being that of gradients over samples at (P_i, q_i), if they are; the rest stays; the
     next moments are the averages over i with weights π_i.
 
-    It is affine in the noise variances: :mod:`~analysis.exact.noise_gain` serves many
-    budgets. Where the algorithm diverges, so do its moments (to infinity or NaN).
+    It is affine in the noise variances. Where the algorithm diverges, so do its moments (to
+    infinity or NaN).
 
     Parameters
     ----------
@@ -138,12 +138,8 @@ def moments(
     """
     n, p, chance = process.n_owners, process.n_features, process.probability
     m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
-    pushed, part, stack, blocks = (
-        injected(process, noise_variance, noise),
-        chance[:, None, None],
-        n * p,
-        np.arange(n),
-    )
+    pushed = variances(process, noise_variance)[:, None, None] * form_of(process, noise)
+    part, stack, blocks = chance[:, None, None], n * p, np.arange(n)
     # E U_ij⁺ = U_ij + B_ij + B_jiᵀ with B_ij = inner U_ij + outer (U_Lj, v_jᵀ)
     inner = part * (big / 2 - np.eye(p))
     outer = np.concatenate([part * big / 2, (chance[:, None] * e)[:, :, None]], 2)
@@ -201,12 +197,6 @@ def moments(
         copies_second=copies,
         cross_second=cross,
     )
-
-
-def injected(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
-    """Return s_i² Cov w_i, the second moment that an answer's noise adds to θ_i, (N, p, p)."""
-    variance = variances(process, noise_variance)
-    return np.asarray(variance[:, None, None] * form_of(process, noise))
 
 
 def form_of(process: GossipMap, noise: Shape) -> Array:

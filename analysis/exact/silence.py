@@ -1,4 +1,4 @@
-"""Owners that fall silent under a lock: how likely they do before the last update, and the gaps.
+"""Owners that fall silent under a lock: how likely they do before the last update.
 
 As an owner whose budget ends leaves the others to make the later updates, exact moments hold only
 where that is improbable.
@@ -11,12 +11,11 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.protocols import facts_of, law
-from asyncdp_sim.theory.predict.update_order import Releases, gap_law, releases, require_independent
-from asyncdp_sim.theory.prediction import NoFormulaError, Unknown, required
+from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.update_order import Releases, gap_law, releases
+from asyncdp_sim.theory.prediction import Unknown
 
 RARE = 1e-3
 """Probability of an owner's falling silent before T that is taken for none."""
@@ -44,10 +43,11 @@ def silent_by(law: Releases, answers: Ints, updates: int) -> float:
 
     Parameters
     ----------
+    law : Releases
     answers : array of int (N,)
-    K_i ≥ 1.
+        K_i ≥ 1.
     updates : int
-    T ≥ 1.
+        T ≥ 1.
     """
     owners = list(zip(law.rate.tolist(), law.loss.tolist(), answers.tolist(), strict=True))
     chances = {kind: _silent(law, *kind, updates) for kind in dict.fromkeys(owners)}
@@ -71,34 +71,6 @@ def _silent(law: Releases, rate: float, loss: float, answers: int, updates: int)
     used = rate * (1 - vain)
     chance = ((total - used + rate * arrived) / until) ** (updates - 1) * total / until
     return float(max(0.0, np.fft.irfft(chance, size)[answers:].sum()))
-
-
-@law
-def mean_gap(facts: Facts) -> float:
-    """Return the mean time units from one update to the next under a lock.
-
-    (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
-    of owner i reach a free learner per time unit, each locks it for S_i in the mean, and λ_i q_i
-    end in an update. With query, computing and answer times q, c, a, lost queries l_q, and A_i
-    transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
-    them where they are computed anew. Assumes what :func:`releases` does.
-    """
-    network, channel = facts.network, facts.network.channel
-    result = required(releases(network))
-    require_independent(facts)
-    if channel.contended is not None and channel.retransmissions > 0:
-        raise NoFormulaError("answers may wait before they are sent again")
-    query, request = (
-        np.array(channel.packet_loss(message).shares(facts.n_owners))
-        for message in ("query", "request")
-    )
-    asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
-    sent = np.array([mean_attempts(loss, result.attempts) for loss in result.loss.tolist()])
-    work = (sent if result.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
-    reached = np.array(facts.rates) * (1 - request)
-    locked = reached * (asked + (1 - query) * work)
-    used = reached * (1 - query) * (1 - result.loss**result.attempts)
-    return (1 + fsum(locked.tolist())) / fsum(used.tolist())
 
 
 def answering(network: Network) -> Releases | Unknown:

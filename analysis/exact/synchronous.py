@@ -6,7 +6,6 @@ and only the pooled ones matter, whether the owners' moments are equal or not. I
 eigenvectors the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a curvature h.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,62 +18,6 @@ from asyncdp_sim.learning.algorithms import Schedule
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
 then."""
-
-
-@dataclass(frozen=True, eq=False)
-class Left:
-    """After a round: how much of the start is left, and what unit noise has added.
-
-    Attributes
-    ----------
-    start, judged_start : array (…, q)
-        What the start's deviation is multiplied by, in the model and in the one that is judged.
-    noise, judged_noise : array (…, q, q)
-        Covariances, where w has the covariance ``form``.
-    """
-
-    start: Array
-    noise: Array
-    judged_start: Array
-    judged_noise: Array
-
-
-def descend(
-    curvature: Array, form: Array, schedule: Schedule, levels: Array | None = None
-) -> Iterator[Left]:
-    """Yield what is left after every round.
-
-    With s = 1 − 2γ_k h, the noise's part of E uuᵀ, E uūᵀ and E ūūᵀ moves as
-    S⁺ = ssᵀ∘S + γ_k² form, X⁺ = s∘(aX + (1 − a)S), A⁺ = a²A + a(1 − a)(X + Xᵀ) + (1 − a)²S.
-
-    Parameters
-    ----------
-    curvature : array (…, q)
-        h > 0 of directions in which deviations move on their own.
-    form : array (…, q, q)
-        Cov w in them; with q = 1, several directions whose covariances do not matter.
-    schedule : Schedule
-        Whose ``sizes[k]`` has as many axes as ``curvature`` but the last, or none.
-    levels : array (T,), optional
-        How many times ``form`` the covariance is in each round; 1 where absent.
-    """
-    size = schedule.sizes[0][..., None]
-    start = judged_start = np.ones(np.broadcast_shapes(size.shape, curvature.shape))
-    noise = cross = judged_noise = np.zeros(np.broadcast_shapes((*size.shape, 1), form.shape))
-    for k, size in enumerate(schedule.sizes[..., None]):
-        shrink = 1 - 2 * size * curvature
-        if schedule.kept is not None:
-            old, new = schedule.kept[k], 1 - schedule.kept[k]
-            judged_start = old * judged_start + new * start
-            both = cross + cross.swapaxes(-1, -2)
-            judged_noise = old**2 * judged_noise + old * new * both + new**2 * noise
-            cross = shrink[..., None] * (old * cross + new * noise)
-        start = shrink * start
-        added = form if levels is None else levels[k] * form
-        noise = shrink[..., None] * shrink[..., None, :] * noise + size[..., None] ** 2 * added
-        if schedule.kept is None:
-            judged_start, judged_noise = start, noise
-        yield Left(start, noise, judged_start, judged_noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +51,10 @@ def moments(
 ) -> DescentMoments:
     """Run the recursion for T rounds: O(p²) a round. Where learning diverges, so do moments.
 
+    With s = 1 − 2γ_k h, the noise's part of E uuᵀ, E uūᵀ and E ūūᵀ, ū the average that is judged,
+    moves as S⁺ = ssᵀ∘S + γ_k² Cov w, X⁺ = s∘(aX + (1 − a)S),
+    A⁺ = a²A + a(1 − a)(X + Xᵀ) + (1 − a)²S.
+
     Parameters
     ----------
     hessian : array (p, p)
@@ -126,24 +73,36 @@ def moments(
         θ_0 is 0, or 1, or each coordinate on its own uniform on [0, 1).
     """
     variance, p = float(np.max(noise_variance)), len(optimum)
-    levels = None
-    if isinstance(noise_variance, np.ndarray):
-        levels = noise_variance / variance
+    levels = noise_variance / variance if isinstance(noise_variance, np.ndarray) else None
     values, vectors = np.linalg.eigh(hessian)
     mean, scatter = drawn(initial)
     first = vectors.T @ (mean - optimum)
     ones = vectors.sum(axis=0)
     form = np.eye(p) if noise == "vector" else np.outer(ones, ones)
-    unit, nothing = np.ones(p), np.zeros((p, p))
+    # what is left of the start, and the covariance that unit noise has added; and of the average
+    start = shown = np.ones(p)
+    added = cross = shown_added = np.zeros((p, p))
+    starts, noises, shown_starts, shown_noises = [start], [added], [shown], [shown_added]
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        path = [
-            Left(unit, nothing, unit, nothing),
-            *descend(values, form, schedule, levels),
-        ]
+        for k, size in enumerate(schedule.sizes):
+            shrink = 1 - 2 * size * values
+            if schedule.kept is not None:
+                old, new = schedule.kept[k], 1 - schedule.kept[k]
+                shown = old * shown + new * start
+                both = cross + cross.T
+                shown_added = old**2 * shown_added + old * new * both + new**2 * added
+                cross = shrink[:, None] * (old * cross + new * added)
+            start = shrink * start
+            loud = form if levels is None else levels[k] * form
+            added = shrink[:, None] * shrink * added + size * size * loud
+            starts.append(start)
+            noises.append(added)
+            shown_starts.append(shown)
+            shown_noises.append(shown_added)
 
-        def seen(left: Array, added: Array) -> CentralMoments:
-            bias = left * first
-            second = bias[:, :, None] * bias[:, None, :] + variance * added
+        def seen(left: list[Array], spreads: list[Array]) -> CentralMoments:
+            bias = np.stack(left) * first
+            second = bias[:, :, None] * bias[:, None, :] + variance * np.stack(spreads)
             second += scatter * np.square(left)[:, :, None] * np.eye(p)
             return CentralMoments(
                 hessian=hessian,
@@ -152,18 +111,15 @@ def moments(
                 second=vectors @ second @ vectors.T,
             )
 
-        model = seen(np.stack([at.start for at in path]), np.stack([at.noise for at in path]))
+        model = seen(starts, noises)
         if schedule.kept is None:
             return DescentMoments(model, model, sound=True)
-        judged = seen(
-            np.stack([at.judged_start for at in path]), np.stack([at.judged_noise for at in path])
-        )
-        quiet = [np.sqrt(values @ (at.start**2 * (first**2 + scatter))) for at in path]
-        loud = [np.einsum("aa,a->", at.noise, values) for at in path]
-        end = path[-1]
-        kept = np.sqrt(values @ (end.judged_start**2 * (first**2 + scatter))) > LOST * max(quiet)
-        added = np.einsum("aa,a->", end.judged_noise, values) > LOST * max(loud)
-    return DescentMoments(model, judged, sound=bool(kept and (added or variance == 0)))
+        quiet = [np.sqrt(values @ (each**2 * (first**2 + scatter))) for each in starts]
+        loudest = max(np.einsum("aa,a->", each, values) for each in noises)
+        kept = np.sqrt(values @ (shown**2 * (first**2 + scatter))) > LOST * max(quiet)
+        heard = np.einsum("aa,a->", shown_added, values) > LOST * loudest
+        sound = bool(kept and (heard or variance == 0))
+        return DescentMoments(model, seen(shown_starts, shown_noises), sound)
 
 
 def sampled_moments(

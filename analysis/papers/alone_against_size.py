@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
@@ -66,7 +67,7 @@ def by_size(
     for line, mean, dash in zip(lines, means, DASHES * len(lines), strict=False):
         plain = {"color": THEORY, "linestyle": dash, "linewidth": 1.2}
         if np.isfinite(mean):
-            marks.append(Layer("level", y=mean, look=plain, end=_said(line)))
+            marks.append(Layer("level", y=mean, look=plain, end=line.name or r"E $\psi(\theta_L)$"))
     dots = {"color": VERMILION, "linestyle": ":", "linewidth": 1.0}
     marks += [Layer("level", y=v, name=theory, look=dots) for v in expected if np.isfinite(v)]
     if 0 < np.count_nonzero(last) <= MOST_NAMES:
@@ -91,11 +92,7 @@ def by_size(
     if len(expected) > 0:
         table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
     who = "; ".join(_who(line, called[row]) for line, row in zip(lines, worse, strict=True))
-    caption = (
-        "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "
-        "number of records; lines: ψ(θ_L) after the last update, mean over replicates. Own models "
-        f"above a line fit all records worse. Of {len(alone)} these are{who}."
-    )
+    caption = text("alone-against-size", owners=len(alone), who=who)
     results = [line.result for line in lines]
     return Picture("alone-against-size", said, table, caption, label(results))
 
@@ -115,10 +112,6 @@ def of_owners(line: CurveLine) -> tuple[Array, Array]:
 def at(line: CurveLine) -> str:
     """Return where a line is, to be put behind other words."""
     return f" at {line.name}" if line.name else ""
-
-
-def _said(line: CurveLine) -> str:
-    return line.name or r"E $\psi(\theta_L)$"
 
 
 def _who(line: CurveLine, above: npt.NDArray[Any]) -> str:

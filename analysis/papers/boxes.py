@@ -2,17 +2,12 @@
 
 from collections.abc import Sequence
 
+from analysis.one_panel import text
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine, ending, quartile_rows, quartiles
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import THEORY, colours
-
-CAPTION = (
-    "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "
-    "boxes, drawn as vertical lines, from the 25 % to the 75 % quantile over replicates, and the "
-    "median as a black line"
-)
 
 
 def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
@@ -44,7 +39,7 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
     panel = Panel(marks, across, Side(named, log=True, grid=True))
     ends = [float(psi[1, -1]) for _, psi in found]
     said = ", ".join(f"{number(end)} at {line.name}" for end, line in zip(ends, lines, strict=True))
-    caption = f"{CAPTION}. Median after the last iteration: {said}."
+    caption = text("boxes", ends=said)
     table = quartile_rows(lines, "k", relative_fitness=found)
     declared = Declaration([panel], (6.5, 4.0), ending(table, "k", "ψ"))
     return Picture(name, declared, table, caption, label([line.result for line in lines]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
@@ -50,11 +51,7 @@ def structure(result: Result, *, name: str = "structure") -> Picture:
     title = f"Owner {owner[most]} gave most used answers: {used[most]:,} of {used.sum():,}"
     wide = Side(limits=(-1.6 * ROOM, 1.6 * ROOM))
     said = Declaration([Panel(marks, wide, TALL, bare=True)], (5.2, 3.4), title)
-    caption = (
-        "The learner (L) and its owners, with the records of each one and how many "
-        f"of its answers were used in replicate {result.replicates[0]}; a broader line has more "
-        "answers. Owners never communicate with each other, and no record leaves its owner."
-    )
+    caption = text("structure", replicate=result.replicates[0])
     table = {"owner": owner, "records": records, "updates": used}
     return Picture(name, said, table, caption, label([result]))
 
@@ -88,11 +85,7 @@ def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Pictu
     ]  # fmt: skip
     title = f"{len(np.unique(rows['owner']))} owners made these {len(panels)} updates"
     said = Declaration(panels, (7.2, 1.7 * down + 0.3), title, ACROSS)
-    last = rows["k"][-1]
-    caption = (
-        f"Updates k = {rows['k'][0]} to {last} of replicate {chosen}: at each one the learner (L) "
-        "has a query for owner i_k (in red), whose answer makes the update, at time t_k."
-    )
+    caption = text("sequence", first=rows["k"][0], last=rows["k"][-1], replicate=chosen)
     return Picture(name, said, rows, caption, label([result]))
 
 

@@ -9,7 +9,6 @@ says it for τ (sampling without replacement): E A = τM/n, and with one number 
 Var(A)/(E A)² + E‖D‖²/((E A)²‖g‖²) = ρ² (n − τ)/τ.
 """
 
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -20,28 +19,12 @@ _NODES = 64
 """Of the quadrature over B, on either side of M: the integrand is a rational function of B."""
 
 
-@dataclass(frozen=True, eq=False)
-class Guess:
-    """The quality of guesses of a gradient, over many windows.
+def guess(gradient: Array, weights: Array, additive: Array, servers: int) -> float:
+    """Return √(E‖ĝ − g‖²/‖g‖²) of the guess of the first τ servers, over C windows.
 
-    Attributes
-    ----------
-    error : float
-        √(E‖ĝ − g‖²/‖g‖²) of the best multiple ĝ = c Σ (W g + d) of what was seen: 0 is exact,
-        and 1 what a guess of 0 has, which knows nothing.
-    cosine : float
-        Mean |cos| of the angle between what was seen and g: 1 gives the direction away.
-    """
-
-    error: float
-    cosine: float
-
-
-def guess(gradient: Array, weights: Array, additive: Array, servers: int) -> Guess:
-    """Measure the guess of the first τ servers, over C windows.
-
-    The multiple c = E⟨s, g⟩/E‖s‖² of the seen sum s needs the laws of W and d and the size of g,
-    no more; it is taken from these windows.
+    Of the best multiple ĝ = c Σ (W g + d) of what was seen: 0 is exact, and 1 what a guess of 0
+    has, which knows nothing. The multiple c = E⟨s, g⟩/E‖s‖² of the seen sum s needs the laws of W
+    and d and the size of g, no more; it is taken from these windows.
 
     Parameters
     ----------
@@ -57,10 +40,10 @@ def guess(gradient: Array, weights: Array, additive: Array, servers: int) -> Gue
     per_coordinate = weights if weights.ndim == 4 else weights[:, :, :, None]
     seen = (per_coordinate[:, :, :servers] * gradient + additive[:, :, :servers]).sum(axis=(1, 2))
     inner, square = seen @ gradient, np.square(seen).sum(axis=1)
-    size = float(gradient @ gradient)
-    explained = float(inner.mean()) ** 2 / (float(square.mean()) * size)
-    length = np.sqrt(np.where(square > 0, square, 1.0) * size)
-    return Guess(sqrt(max(0.0, 1 - explained)), float(np.mean(np.abs(inner) / length)))
+    if not square.any():
+        return 1.0  # nothing was seen
+    explained = float(inner.mean()) ** 2 / (float(square.mean()) * float(gradient @ gradient))
+    return sqrt(max(0.0, 1 - explained))
 
 
 def guess_error(spread: float, n_servers: int, servers: int) -> float:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Wrapped
 from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
 from asyncdp_sim.learning.algorithms.gossip import GossipSteps
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import simulate
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 
@@ -43,13 +43,26 @@ class Transcript:
     owners : array of int (m,)
         Whose, from 0.
     points, answers : array (m, p)
-        The queries, and the answers as the learner takes them.
+        The queries, and the answers as the learner takes them; of answers that others have worked
+        out NaN where Π_Θ hides a coordinate.
     """
 
     k: Ints
     owners: Ints
     points: Array
     answers: Array
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, Array, Array]], n_features: int) -> "Transcript":
+        """Return exchanges, one k, owner, query and answer after another."""
+        k, owners, points, answers = zip(*rows, strict=True) if len(rows) > 0 else ((),) * 4
+        shape = (len(rows), n_features)
+        return cls(
+            np.array(k, dtype=np.int64),
+            np.array(owners, dtype=np.int64),
+            np.array(points).reshape(shape),
+            np.array(answers).reshape(shape),
+        )
 
 
 class Transcribed(Wrapped):
@@ -83,45 +96,12 @@ class Transcribed(Wrapped):
             for k, batch, points, answers in self._seen
             for row in np.flatnonzero(batch.replicates == replicate).tolist()
         ]
-        shape = (len(found), self.n_features)
-        return Transcript(
-            np.array([k for k, _, _, _ in found], dtype=np.int64),
-            np.array([owner for _, owner, _, _ in found], dtype=np.int64),
-            np.array([point for _, _, point, _ in found]).reshape(shape),
-            np.array([answer for _, _, _, answer in found]).reshape(shape),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Recovered:
-    """Answers of an owner that others have worked out.
-
-    Attributes
-    ----------
-    k : array of int (m,)
-        Updates made before each.
-    points, answers : array (m, p)
-        The queries that the owner was sent, and its answers; NaN where Π_Θ hides a coordinate.
-    """
-
-    k: Ints
-    points: Array
-    answers: Array
-
-    @classmethod
-    def of(cls, found: Sequence[tuple[int, Array, Array]], n_features: int) -> "Recovered":
-        """Return what was found, one k, query and answer after another."""
-        shape = (len(found), n_features)
-        return cls(
-            np.array([k for k, _, _ in found], dtype=np.int64),
-            np.array([point for _, point, _ in found]).reshape(shape),
-            np.array([answer for _, _, answer in found]).reshape(shape),
-        )
+        return Transcript.of(found, self.n_features)
 
 
 def from_rounds(
     seen: Transcript, hidden: int, weights: Array, sizes: Array, sigma: float
-) -> Recovered:
+) -> Transcript:
     """Return answers of one owner from successive queries of synchronous learning.
 
     θ[k+1] = θ[k] − s_k (σθ[k] + Σ w_i Q_i) is solved for
@@ -149,11 +129,11 @@ def from_rounds(
         before, after = seen.points[place[k, others[0]]], seen.points[place[k + 1, others[0]]]
         known = weights[others] @ seen.answers[place[k, others]]
         answer = ((before - after) / sizes[k] - sigma * before - known) / weights[hidden]
-        found.append((k, before, answer))
-    return Recovered.of(found, seen.points.shape[1])
+        found.append((k, hidden, before, answer))
+    return Transcript.of(found, seen.points.shape[1])
 
 
-def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recovered:
+def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Transcript:
     """Return answers of one owner from the queries to all others, in asynchronous learning.
 
     Between two updates of colluders let there be one, of the hidden owner h. The first one's
@@ -185,7 +165,7 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
     copies = np.tile(central, (steps.n_owners, 1))
     owners, queries = seen.owners, seen.points
     previous: tuple[int, Array] | None = None  # k and query of h's last update, if worked out
-    found: list[tuple[int, Array, Array]] = []
+    found: list[tuple[int, int, Array, Array]] = []
     for k, owner in enumerate(owners.tolist()):
         if owner == hidden:
             continue
@@ -203,55 +183,26 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
                 # The copy before this update is the one after h's previous update.
                 copy_after = np.where(np.abs(copy) < inside, copy, np.nan)
                 answer = (shrink[hidden] * previous[1] - copy_after) / steps.step[hidden]
-                found.append((*previous, answer))
+                found.append((previous[0], hidden, previous[1], answer))
             previous = (k - 1, point)
         # The steps of this owner's own update, as the public rule has them.
         central = np.clip(steps.shrink_central * queries[k], -bound, bound)
         own = shrink[owner] * queries[k] - steps.step[owner] * seen.answers[k]
         copies[owner] = np.clip(own, -bound, bound)
-    return Recovered.of(found, steps.n_features)
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Estimates of an owner's gradients in one run or several of the same scenario.
-
-    Attributes
-    ----------
-    epsilon : float
-        The owner's ε, over all of its answers.
-    answers : float
-        How many of its answers are known, in the mean.
-    single, mean : float
-        Error of one gradient that was worked out, and of the mean of all, in root mean square
-        relative to a gradient's size.
-    noise, averaged_noise : float
-        What both should be by the noise alone.
-    """
-
-    epsilon: float
-    answers: float
-    single: float
-    mean: float
-    noise: float
-    averaged_noise: float
+    return Transcript.of(found, steps.n_features)
 
 
 def transcribed(scenario: Scenario) -> tuple[Problem, Transcribed, Array]:
     """Run a scenario with all that is sent noted; return the final models (R, p) too."""
     problem = prepare(scenario, build_dataset(scenario))
-
-    def scopes() -> list[Scope]:
-        streams = Streams(scenario.run.seed)
-        return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
-
-    traces = [simulate(scenario.network, scope) for scope in scopes()]
+    traces, streams = traces_of(scenario), Streams(scenario.run.seed)
+    scopes = [streams.within("replicate", r + 1) for r in range(len(traces))]
     task, noted = problem.task, Transcribed(problem.task.steps)
-    path = replay(traces, noted, task.reply, scopes(), task.record_every, task.asks)
+    path = replay(traces, noted, task.reply, scopes, task.record_every, task.asks)
     return problem, noted, path.final
 
 
-def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
+def recover(problem: Problem, noted: Transcribed, replicate: int) -> Transcript:
     """Return what all owners but one know of its answers.
 
     Raises
@@ -269,14 +220,20 @@ def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
     raise SpecError([Fault("algorithm.kind", "another", "allowed: async-gossip, collab-1")])
 
 
-def learned(scenario: Scenario) -> Learned:
-    """Return how well a scenario's hidden owner is known; NaN where nothing is worked out."""
+def learned(scenario: Scenario) -> dict[str, float]:
+    """Return how well a scenario's hidden owner is known; NaN where nothing is worked out.
+
+    Returns
+    -------
+    dict
+        ``epsilon`` of the owner, over all of its answers; ``answers``, how many of them are known,
+        in the mean; ``single`` and ``mean``, the error of one gradient that was worked out, and of
+        the mean of all, in root mean square relative to a gradient's size; ``noise`` and
+        ``averaged_noise``, what both should be by the noise alone.
+    """
     problem, noted, _ = transcribed(scenario)
     reply, p = problem.task.reply, problem.task.steps.n_features
-    sizes: list[float] = []
-    singles: list[float] = []
-    means: list[float] = []
-    counts: list[int] = []
+    sizes, singles, means, counts = list[float](), list[float](), list[float](), list[int]()
     for replicate in range(scenario.run.replicates):
         found = recover(problem, noted, replicate)
         whole = np.isfinite(found.answers).all(axis=1)
@@ -290,11 +247,11 @@ def learned(scenario: Scenario) -> Learned:
     shares = [1 / count for count in counts if count > 0]
     size = float(np.mean(sizes)) if len(shares) > 0 else np.nan
     noise = 2 * p * float(reply.noise.scale[HIDDEN]) ** 2  # E‖b w‖²
-    return Learned(
-        epsilon=float(problem.accountant.epsilon[HIDDEN]),
-        answers=float(np.mean(counts)),
-        single=sqrt(fsum(singles) / max(1, len(singles)) / size),
-        mean=sqrt(fsum(means) / max(1, len(means)) / size),
-        noise=sqrt(noise / size),
-        averaged_noise=sqrt(noise * fsum(shares) / max(1, len(shares)) / size),
-    )
+    return {
+        "epsilon": float(problem.accountant.epsilon[HIDDEN]),
+        "answers": float(np.mean(counts)),
+        "single": sqrt(fsum(singles) / max(1, len(singles)) / size),
+        "mean": sqrt(fsum(means) / max(1, len(means)) / size),
+        "noise": sqrt(noise / size),
+        "averaged_noise": sqrt(noise * fsum(shares) / max(1, len(shares)) / size),
+    }

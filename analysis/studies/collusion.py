@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, written
+from analysis.one_panel import TRUTH, text, written
 from analysis.privacy.transcripts import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
@@ -50,7 +50,7 @@ def select(sweep: Sweep) -> list[Colluded] | str:
 
 def _rows(line: Colluded) -> Columns:
     scenarios = [load(result.directory / "scenario.toml")[0] for result in line.results]
-    found = [vars(learned(scenario)) for scenario in scenarios]
+    found = list(map(learned, scenarios))
     columns = {name: np.array([each[name] for each in found]) for name in found[0]}
     return line.rows("name", "epsilon") | columns
 
@@ -98,11 +98,5 @@ def learned_best(rows: Sequence[Columns]) -> str:
     return f"{text}, at ε = {number(float(epsilon[best]))} ({name[best]})"
 
 
-_CAPTION = (
-    "How well the other owners reconstruct the gradients of the owner that is the learner, from "
-    "the queries they receive: root mean square error of the mean gradient of a run, relative to "
-    "it. Markers: measured in runs; lines: expected "
-    "from the learner's own noise. At ε = ∞ only the rounding error is left, far below the frame."
-)
-FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: _CAPTION)
+FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: text("collusion"))
 STUDIES = {"owner-learner-collude": FIGURE}

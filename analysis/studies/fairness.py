@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
@@ -127,12 +128,5 @@ def _rows(each: SeedSeries) -> Columns:
     }
 
 
-_CAPTION = (
-    "Mean loss of the final model on each owner's own held-out rows, divided by the loss of θ* on "
-    "these rows, against the owner's share of time online. Lines: means over seeds, each with new "
-    "data of all owners (faint marks: one seed; error bars: standard errors over seeds). Below 1 "
-    "the model is better for the owner than θ*, above 1 worse."
-)
-
-FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: _CAPTION)
+FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: text("fairness"))
 STUDIES = {"availability-and-fairness": FIGURE}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, TRUTH, written
+from analysis.one_panel import DOTS, MEASURED, TRUTH, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
@@ -86,10 +86,7 @@ def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaratio
         marks.append(Layer("line", owners, table["exact"], look=tick | {"color": THEORY}))
     across = Side("owners that always have an answer, $N$", log=True, ticks=places)
     panel = Panel(marks, across, Side("throughput too high by (%)", grid=True))
-    note = (
-        "Measured in the slots of Bianchi's own model, in which counters run on while others "
-        "send; the standard freezes them: see “Against ns-3”."
-    )
+    note = text("fixed-point", "note")
     return Declaration([panel], (6.5, 2.8), farthest(rows), note=note)
 
 
@@ -117,11 +114,6 @@ def farthest(rows: Sequence[Columns]) -> str:
 
 
 FIGURE = SweepFigure(
-    "fixed-point", _by_windows, _errors, _fixed_point,
-    lambda *_: (
-        "Error of Bianchi's fixed point: by how much it overestimates the number of answers "
-        "without collision, against the number of contending owners. The error is exact where the "
-        "Markov chain of all owners' counters is small enough."
-    ),
-)  # fmt: skip
+    "fixed-point", _by_windows, _errors, _fixed_point, lambda *_: text("fixed-point")
+)
 STUDIES = {"wifi-contention": FIGURE}

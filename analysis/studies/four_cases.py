@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from analysis.one_panel import text
 from analysis.papers.grids import Grid
 from analysis.studies.psi_lines import PSI
 from asyncdp_sim.core.arrays import Array, Columns
@@ -144,13 +145,7 @@ def _rows(case: Case) -> Columns:
 
 def _caption(found: Sequence[Case], _: Sequence[Columns]) -> str:
     replicates = numbers(float(len(run.replicates)) for case in found for run in case.results)
-    return (
-        f"Mean ψ after the last update of {replicates} replicates (markers; error bars: 95 % "
-        "intervals) against the records n_1 of owner 1, a series for each budget ε_1. The other "
-        "owners have few or many records (n_j), and small or large budgets (ε_j). "
-        f"Lines: {number(found[0].constant)} Σ 1/ε_i² / "
-        "(Σ n_i)², Theorem 2's law with one constant for all cells."
-    )
+    return text("four-cases", replicates=replicates, constant=number(found[0].constant))
 
 
 FIGURE = SweepFigure("four-cases", cases, _rows, declared, _caption)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from analysis.again import traces_of
+from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.results import Result, Sweep
@@ -84,16 +84,11 @@ def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pa
     multiplier = accountant.multiplier
     if multiplier is None:
         raise ValueError("an observer that is a node needs Gaussian noise")
-    streams = Streams(scenario.run.seed)
-    traces = [
-        simulate(scenario.network, streams.within("replicate", r + 1))
-        for r in range(scenario.run.replicates)
-    ]
-    squared = [observer.squared(multiplier, trace)[:, :n_owners] for trace in traces]
+    squared = [observer.squared(multiplier, t)[:, :n_owners] for t in traces_of(scenario)]
     apart = ~np.eye(n_owners, dtype=np.bool_)
     return Pairs(
         name,
-        np.tile(distances(scenario)[apart], len(traces)),
+        np.tile(distances(scenario)[apart], len(squared)),
         np.concatenate([each[apart] for each in squared]),
         float(accountant.epsilon.max()),
         accountant.delta,
@@ -180,13 +175,7 @@ def near_and_far(tables: Sequence[Columns], most: float) -> str:
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
     result = graphs[0].results[0]
-    return (
-        f"ε of one record of an owner against another owner. Each of {result.n_owners} owners "
-        f"contributes one noisy vector; they are averaged in {result.updates} meetings. Median "
-        "(line) and quartiles (band) over pairs and replicates, by the distance between the two "
-        "owners. Exact for the simulated meetings. Dashed: against an observer of every answer, "
-        "which is an upper bound."
-    )
+    return text("over-distance", owners=result.n_owners, meetings=result.updates)
 
 
 FIGURE = SweepFigure(

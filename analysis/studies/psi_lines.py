@@ -71,14 +71,12 @@ CONSTANT = 2.1536e9
 """c in the bound c/(ε n_i)² that figures 5 and 6 of Async draw, n_i records of each of 3 banks."""
 
 
-def lending_law(cell: Cell) -> float:
-    """Return c/(ε n_i)² in a cell."""
-    scenario = cell.result.scenario
-    epsilon, records = scenario["privacy"]["epsilon"], scenario["owners"]["records"]
-    return CONSTANT / (float(epsilon) * float(records)) ** 2
+def _lending_law(cell: Cell) -> float:
+    said = cell.result.scenario
+    return CONSTANT / (float(said["privacy"]["epsilon"]) * float(said["owners"]["records"])) ** 2
 
 
-LENDING = Reference("published bound 2.15·10⁹/(ε n_i)²", "law", lending_law)
+LENDING = Reference("published bound 2.15·10⁹/(ε n_i)²", "law", _lending_law)
 DRAWN: Mapping[str, tuple[Reference, ...]] = {"async-05": (LENDING,), "async-07": ()}
 """Entries beside whose surface a paper draws a bound, or none: in place of a fitted law."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, plus_minus
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
@@ -184,11 +184,7 @@ def nearest(best: float, rows: Sequence[Columns]) -> str:
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
     own = ", ".join(f"{number(value)} ({100 * share:.0f} %)" for value, share in found[0].own)
-    return (
-        "The model at the end of learning, for each setting: predicted for small steps "
-        "(upright) and measured (mean over replicates). Dashed: θ*, the optimum of all records. "
-        f"Optima of the owners, with their shares of the {found[0].of}: {own}."
-    )
+    return text("where-it-ends", of=found[0].of, own=own)
 
 
 FIGURE = SweepFigure("where-it-ends", select, _rows, declared, _caption)

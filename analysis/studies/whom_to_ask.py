@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, written
+from analysis.one_panel import TRUTH, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
@@ -126,10 +126,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
             labels=[*map(number, places), "never"],
         ),
     )
-    note = (
-        "ψ: loss above the least possible, as a share. Never: not in the simulated time; a bar to "
-        "it has no end."
-    )
+    note = text("whom-to-ask", "note")
     return Declaration([Panel(marks, *sides)], (6.5, 3.7), cheapest(rows, n_owners), note=note)
 
 
@@ -144,33 +141,25 @@ def cheapest(rows: Sequence[Columns], n_owners: int) -> str:
     if not np.isfinite(high).any():
         return f"No interval of a policy that reaches mean ψ = {TARGET:g} is finite"
     best = int(np.argmin(np.where(np.isfinite(high), value, np.inf)))
-    text = (
+    said = (
         f"Asking {name[best]}, m = {tasks[best]:g}, reaches mean ψ = {TARGET:g} in "
         f"{number(value[best])} units ({number(low[best])} to {number(high[best])})"
     )
     usual = np.flatnonzero((tasks == n_owners) & (name == name[0]))
     if len(usual) == 0 or not np.isfinite(value[usual[0]]):
-        return text
+        return said
     least, most = (f"{100 * share:.0f}" for share in SAVED)
     ratio = value[best] / value[usual[0]]
     sooner = np.hypot(np.log(value[best] / low[best]), np.log(high[usual[0]] / value[usual[0]]))
     later = np.hypot(np.log(high[best] / value[best]), np.log(value[usual[0]] / low[usual[0]]))
     shares = (100 * (1 - ratio * np.exp(off)) for off in (0.0, later, -sooner))
-    text += ", {:.0f} % ({:.0f} to {:.0f} %) sooner than ".format(*shares)
-    text += f"{name[0]}, m = {n_owners} (published: {least} to {most} %)"
+    said += ", {:.0f} % ({:.0f} to {:.0f} %) sooner than ".format(*shares)
+    said += f"{name[0]}, m = {n_owners} (published: {least} to {most} %)"
     more = tasks[(name == name[best]) & (tasks > tasks[best]) & np.isinf(value)]
-    return f"{text}; with m = {more.min():g} it never does" if len(more) > 0 else text
+    return f"{said}; with m = {more.min():g} it never does" if len(more) > 0 else said
 
 
 FIGURE = SweepFigure(
-    "whom-to-ask", _by_tasks, _prices, _whom,
-    lambda *_: (
-        f"Time until mean ψ is {TARGET:g}, against the number of tasks under way, for each policy "
-        "by which the learner chooses owners; error bars: 95 % intervals over replicates drawn "
-        "again; of one that ends at the top some do not reach it. Policies that do not reach it "
-        "within the run stand at the top. The published saving is drawn from the mean that it is "
-        "over, without its error. Every owner "
-        "spends the same ε under each policy; its number of answers, and their noise, differ."
-    ),
-)  # fmt: skip
+    "whom-to-ask", _by_tasks, _prices, _whom, lambda *_: text("whom-to-ask", target=TARGET)
+)
 STUDIES = {"whom-to-ask": FIGURE}

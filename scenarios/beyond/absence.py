@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, written
-from analysis.studies.where_it_ends import FIGURE
+from analysis.one_panel import TRUTH, text, written
+from analysis.studies.where_it_ends import FIGURE, online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Layer
@@ -33,7 +33,7 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 
@@ -49,15 +49,13 @@ WRITTEN = {
 """As the picture has them."""
 
 
-def online(sweep: Sweep) -> Array:
-    """Return p_i."""
-    said = scenario(sweep.cells[0].result).availability
-    return np.array(said.probability, dtype=float)  # type: ignore[union-attr]
+def _chances(sweep: Sweep) -> Array:
+    return online(scenario(sweep.cells[0].result))
 
 
 def exactly(sweep: Sweep, name: str) -> LongRun:
     """Return the moments of a variant in the long run."""
-    f, chances = objective(sweep), online(sweep)
+    f, chances = objective(sweep), _chances(sweep)
     part, said = chances / chances.sum(), scenario(result(sweep, name))
     algorithm: Any = said.algorithm
     if name == PRESENT:
@@ -70,7 +68,7 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
 
 def printed(sweep: Sweep) -> float:
     """Return where learning ends by equation (3)."""
-    chances = online(sweep)
+    chances = _chances(sweep)
     return float(minimiser(objective(sweep), chances / chances.sum())[0])
 
 
@@ -126,15 +124,6 @@ def gain(sweep: Sweep) -> float:
     return mean_psi(sweep, COPIES) / mean_psi(sweep, DIVIDED)
 
 
-COUNTED = Reason(
-    "the mean over those present weighs an owner by E[1{i ∈ A}/|A|], and not by p_i/Σ p_j: who is "
-    "seldom there is seldom alone there; answers that are taken one at a time have no |A|, and end "
-    "where (3) says",
-    lambda sweep: about_exact(sweep, PRESENT),
-    "calculated: the bias with those weights, over all sets A, and four standard errors",
-)
-
-
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw where each variant ends, beside θ* and where the published objective ends."""
     picture, at = FIGURE.picture(sweep), printed(sweep)
@@ -151,11 +140,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         (bias(sweep, name), 2 * uncertain(models(sweep, name)[0]) / away)
         for name in (PRESENT, DIVIDED)
     ]
-    chances = ", ".join(f"{chance:g}" for chance in online(sweep))
-    note = (
-        f"Owners are online with probabilities {chances}. θ*: optimum of all records. Equation "
-        "(3), published: where these probabilities are the weights. Predicted: for these steps."
-    )
+    chances = ", ".join(f"{chance:g}" for chance in _chances(sweep))
+    note = text("bias-of-absence", "note", chances=chances)
     said = replace(picture.said, panels=[panel], title=as_far(*told), note=note)
     return [replace(picture, said=said)]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import scenario
 
 FAST, SLOW = 1, 5
 SETTLED = 2e-3
@@ -27,7 +27,7 @@ def fast_over_slow(sweep: Sweep, column: str) -> float:
 def composed(sweep: Sweep) -> Range:
     """Return the ratio of ε that Gaussian composition gives their numbers of answers."""
     ran = sweep.cells[0].result
-    privacy = load(ran.directory / "scenario.toml")[0].privacy
+    privacy = scenario(ran).privacy
     whole = gaussian_multiplier(float(ran.columns("owners", "epsilon")[0].max()), privacy.delta)
     part = np.array(_means(ran, "answers_released")) / privacy.budget.answers  # type: ignore[union-attr]
     fast, slow = (gaussian_epsilon(whole / each, privacy.delta) for each in np.sqrt(part))

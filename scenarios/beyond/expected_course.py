@@ -67,7 +67,8 @@ def expected_course(scene: Scenario, objective: Quadratic, count: int) -> Course
     divided = often if algorithm.needs_shares else None
     process = central_map(objective, algorithm.step * algorithm.server_step, divided)
     weights = algorithm.weight(found.staleness)
-    how: Any = {"initial": algorithm.initial}
-    known = stale_course(process, found.owners, found.staleness, ks, weights, **how)
-    excess = known.excess(scene.noise_for(objective.records).variance)
+    variance = scene.noise_for(objective.records).variance
+    excess = stale_course(
+        process, found.owners, found.staleness, ks, weights, variance, initial=algorithm.initial
+    )
     return Course(found.times[:, ks], excess / objective.least)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import Range
+from scenarios.papers.claims import Range, cell_of
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, uncertain
 
@@ -25,8 +25,7 @@ CURVATURE = float(np.mean(np.square(np.arange(1, 17) / 4)))
 
 def distances(sweep: Sweep, name: str, epsilon: float) -> npt.NDArray[np.float64]:
     """Return ‖θ − θ*‖² of each run; f(θ) − f(θ*) is half the curvature times it."""
-    wanted = {VARIANT: name, "privacy.epsilon": epsilon}
-    [ran] = [cell.result for cell in sweep.cells if cell.values == wanted]
+    ran = cell_of(sweep, {VARIANT: name, "privacy.epsilon": epsilon}).result
     k, *figures = ran.columns("curve", "k", "fitness", "relative_fitness")
     f, psi = (each[k > LATE].reshape(len(ran.replicates), -1) for each in figures)
     return np.asarray((2 / CURVATURE * f * psi / (1 + psi)).mean(axis=1))

@@ -6,12 +6,13 @@ is where presence is drawn anew at every tick. Without owner 1 nothing swings, a
 the optimum of the others. All of this is known exactly (:mod:`scenarios.beyond.moves`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, text, written
+from analysis.studies.where_it_ends import online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
@@ -19,7 +20,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.moves import LongRun, copies, long_run, pace, while_it_lasts
+from scenarios.beyond.moves import LongRun, Moves, copies, long_run, pace, while_it_lasts
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import (
@@ -44,47 +45,37 @@ def cycles_of(length: float) -> str:
 NAMES = (ANEW, *map(cycles_of, CYCLES), WITHOUT)
 
 
-def online(sweep: Sweep) -> Array:
-    """Return the shares of time for which owners are online."""
-    said = scenario(result(sweep, ANEW)).availability
-    return np.array(said.probability, dtype=float)  # type: ignore[union-attr]
-
-
-def drawn_anew(sweep: Sweep) -> LongRun:
-    """Return the moments where each tick finds its owner online by a chance of its own."""
-    there = online(sweep)
+def _kept(sweep: Sweep) -> tuple[Array, Array, Moves]:
+    """Return owners' shares of time online, their parts of updates, and what updates do."""
+    said = scenario(result(sweep, ANEW))
+    there = online(said)
     part = there / there.sum()
-    step = pace(scenario(result(sweep, ANEW)))
-    return long_run(copies(objective(sweep), step, len(part) * part), part)
+    return there, part, copies(objective(sweep), pace(said), len(part) * part)
 
 
 def in_cycles(sweep: Sweep, length: float) -> LongRun:
     """Return the moments where owner 1 comes and goes in cycles of this mean length."""
-    there = online(sweep)
-    part = there / there.sum()
-    moves = copies(objective(sweep), pace(scenario(result(sweep, ANEW))), len(part) * part)
+    there, _, moves = _kept(sweep)
     goes, comes = 1 / (there[0] * length), 1 / ((1 - there[0]) * length)
     everyone = np.ones(len(there))
     rates = np.stack([everyone, everyone - np.eye(len(there))[0]])
     return while_it_lasts(moves, rates, np.array([[-goes, goes], [comes, -comes]]))
 
 
-def without(sweep: Sweep) -> LongRun:
-    """Return the moments where owner 1 hardly ever ticks, and steps are as long as it is."""
+def exactly(sweep: Sweep, name: str) -> LongRun:
+    """Return the moments of a variant in the long run.
+
+    Without owner 1 it hardly ever ticks, and steps are as long as it is.
+    """
+    if name == ANEW:
+        _, part, moves = _kept(sweep)
+        return long_run(moves, part)
+    if name != WITHOUT:
+        return in_cycles(sweep, float(name.removeprefix(cycles_of(0)[:-1])))
     said = scenario(result(sweep, WITHOUT))
     rates = np.array(said.clock.rate, dtype=float)  # type: ignore[union-attr]
     moves = copies(objective(sweep), pace(said), np.ones(len(rates)))
     return long_run(moves, rates / rates.sum())
-
-
-def exactly(sweep: Sweep, name: str) -> LongRun:
-    """Return the moments of a variant in the long run."""
-    known: dict[str, Callable[[], LongRun]] = {
-        ANEW: lambda: drawn_anew(sweep),
-        WITHOUT: lambda: without(sweep),
-    }
-    known |= {cycles_of(each): lambda each=each: in_cycles(sweep, each) for each in CYCLES}  # type: ignore[misc]
-    return known[name]()
 
 
 def exact_psi(sweep: Sweep, name: str) -> float:
@@ -143,7 +134,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     about = np.array([2 * uncertain(values) for values in late.values()])
     ends, pays = np.array([mean, mean - about, mean + about]), crossing(sweep)
     exact = np.array([exact_psi(sweep, name) for name in late])
-    limit, share = float(exact[-1]), f"{100 * online(sweep)[0]:.0f} %"
+    limit, share = float(exact[-1]), f"{100 * _kept(sweep)[0][0]:.0f} %"
     marks = [
         PREDICTED,
         MEASURED,
@@ -160,11 +151,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("mean time from one absence to the next (units)", log=True),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = (
-        f"Mean ψ late in the run against the mean length of cycles of presence and absence of an "
-        f"owner that is online {share} of the time. The band around the level without it, which "
-        "is predicted: two standard errors of the measured value."
-    )
+    caption = text("long-absence", share=share)
     table = {
         "cycle": np.array([*CYCLES, np.nan]),
         "psi": mean,
@@ -173,7 +160,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     }
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    note = f"{PSI}. Owners' steps are divided by their shares of the time online."
+    note = text("long-absence", "note", psi=PSI)
     return [one_panel("long-absence", title, marks, sides, caption, table, results, note=note)]
 
 

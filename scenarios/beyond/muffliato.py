@@ -8,29 +8,29 @@ units of 1/z², what an owner's record costs against whoever hears every answer.
 The networks are simulated again, as they were run; the messages are pairwise means.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from analysis.one_panel import TRUTH, one_panel, written
+from analysis.again import traces_of
+from analysis.one_panel import TRUTH, one_panel, text, written
 from analysis.studies.over_distance import LEVELS, distances, rows
 from asyncdp_sim.core.arrays import Array, Bools, Columns
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Layer, Side
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
-from scenarios.papers.claims import Range, Reason
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
@@ -81,18 +81,15 @@ class Losses:
         """Nodes whose losses are exact, (R, N): of the others the observer states too much."""
         return np.asarray(np.abs(self.totals - self.new) < 0.5)
 
-    @property
-    def capped(self) -> Array:
-        """The sum, no more than 1: as the authors' figures show it."""
-        return np.minimum(self.summed, 1.0)
+    @cached_property
+    def pairs(self) -> tuple[Array, Array, Numbers]:
+        """Of all pairs of an owner and another whose losses are exact: loss, sum, and hops.
 
-    def pairs(self, values: AnyArray) -> AnyArray:
-        """Return values of all pairs of an owner and another whose losses are exact."""
-        return values[self.apart & self.told[:, None, :]]
-
-    def distances(self) -> Numbers:
-        """Return the hops of those pairs."""
-        return self.pairs(np.broadcast_to(self.hops, self.exact.shape))
+        The sum is no more than 1, as the authors' figures show it.
+        """
+        chosen = self.apart & self.told[:, None, :]
+        hops = np.broadcast_to(self.hops, self.exact.shape)
+        return self.exact[chosen], np.minimum(self.summed, 1.0)[chosen], hops[chosen]
 
     def only(self, places: Sequence[int]) -> Self:
         """Return what these replicates make."""
@@ -102,22 +99,16 @@ class Losses:
 
 def losses(scenario: Scenario) -> Losses:
     """Return what nodes learn in all replicates of a scenario."""
-    n_owners, streams = scenario.owners.count, Streams(scenario.run.seed)
-    traces = (
-        simulate(scenario.network, streams.within("replicate", r + 1))
-        for r in range(scenario.run.replicates)
-    )
-    every = [meetings(trace) for trace in traces]
-    firsts = [first_alone(rounds) for rounds in every]
+    n_owners, every = scenario.owners.count, list(map(meetings, traces_of(scenario)))
+    firsts = list(map(first_alone, every))
+
+    def of(what: Callable[[list[Round], int], AnyArray], each: list[list[Round]]) -> AnyArray:
+        return np.stack([what(rounds, n_owners) for rounds in each])
+
     return Losses(
-        np.stack([_exact(rounds, n_owners) for rounds in every]),
-        np.stack([_exact(rounds, n_owners) for rounds in firsts]),
-        np.stack([sums(rounds, n_owners) for rounds in every]),
-        np.stack([sums(rounds, n_owners) for rounds in firsts]),
-        np.stack([counts(rounds, n_owners) for rounds in every]),
-        np.stack([new_messages(rounds, n_owners) for rounds in every]),
-        distances(scenario),
-    )
+        of(_exact, every), of(_exact, firsts), of(sums, every), of(sums, firsts),
+        of(counts, every), of(new_messages, every), distances(scenario),
+    )  # fmt: skip
 
 
 def _exact(rounds: list[Round], n_owners: int) -> Array:
@@ -129,29 +120,27 @@ def _known(result: Result) -> Losses:
     return losses(scenario(result))
 
 
-def of_cell(cell: Cell) -> Losses:
-    """Return what nodes learn in a cell's replicates, calculated once."""
-    return _known(cell.result).only(places(cell.result))
+def of_result(found: Result) -> Losses:
+    """Return what nodes learn in a result's replicates, calculated once."""
+    return _known(found).only(places(found))
 
 
 def of(sweep: Sweep, graph: str) -> Losses:
     """Return what nodes learn on one graph."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == graph]
-    return of_cell(cell)
+    return of_result(result(sweep, graph))
 
 
 def largest_rise(sweep: Sweep, graph: str) -> float:
     """Return how much the median loss rises from one distance to the next, at most."""
-    found = of(sweep, graph)
-    exact, hops = found.pairs(found.exact), found.distances()
+    exact, _, hops = of(sweep, graph).pairs
     median = [np.median(exact[hops == each]) for each in np.unique(hops)]
     return float(max(np.diff(median), default=0.0))
 
 
 def above(sweep: Sweep, graph: str) -> float:
     """Return the share of pairs whose loss is above the sum."""
-    found = of(sweep, graph)
-    return float(np.mean(found.pairs(found.exact) > found.pairs(found.capped) + CLOSE))
+    exact, capped, _ = of(sweep, graph).pairs
+    return float(np.mean(exact > capped + CLOSE))
 
 
 def off_alone(sweep: Sweep, graph: str) -> float:
@@ -162,8 +151,8 @@ def off_alone(sweep: Sweep, graph: str) -> float:
 
 def mean_over_capped(sweep: Sweep, graph: str) -> float:
     """Return the mean loss over the mean of the sum that is capped pair by pair."""
-    found = of(sweep, graph)
-    return float(found.pairs(found.exact).mean() / found.pairs(found.capped).mean())
+    exact, capped, _ = of(sweep, graph).pairs
+    return float(exact.mean() / capped.mean())
 
 
 def total_over_messages(sweep: Sweep, graph: str) -> float:
@@ -187,38 +176,22 @@ def left_out(sweep: Sweep, graph: str) -> float:
 def over_curator(sweep: Sweep, graph: str) -> float:
     """Return the mean loss over that of a curator that shows the mean with as much noise, 1/N."""
     found = of(sweep, graph)
-    return float(found.pairs(found.exact).mean() * found.hops.shape[0])
+    return float(found.pairs[0].mean() * found.hops.shape[0])
 
 
-SHARED = (
-    "noise is put in once: messages share it, and two of them tell more together than each alone; "
-    "of a first message alone the sum is the loss"
-)
+def heard_twice(sweep: Sweep, graph: str) -> Range:
+    """Return up to the share of nodes that are sent two messages."""
+    return 0.0, float(np.mean(of(sweep, graph).messages > 1))
 
 
-def heard_twice(graph: str) -> Reason:
-    """Return why the loss may be above the sum: up to the share of nodes sent two messages."""
-    return Reason(
-        SHARED,
-        lambda sweep: (0.0, float(np.mean(of(sweep, graph).messages > 1))),
-        "calculated: the share of nodes that hear twice, at most",
-    )
-
-
-def as_far(graph: str) -> Reason:
-    """Return why the mean loss may be above that of the capped sum: up to a mean loss of 1."""
-
-    def most(sweep: Sweep) -> Range:
-        found = of(sweep, graph)
-        return 1.0, 1 / float(found.pairs(found.capped).mean())
-
-    return Reason(SHARED, most, "calculated: no loss is above 1, what an owner's own noise leaves")
+def as_far(sweep: Sweep, graph: str) -> Range:
+    """Return up to a mean loss of 1, over that of the capped sum."""
+    return 1.0, 1 / float(of(sweep, graph).pairs[1].mean())
 
 
 def quartiles(cell: Cell) -> Columns:
     """Return quartiles of exact loss over sum by hops, with the median loss, where enough heard."""
-    known = of_cell(cell)
-    exact, summed, hops = known.pairs(known.exact), known.pairs(known.capped), known.distances()
+    exact, summed, hops = of_result(cell.result).pairs
     count = np.bincount(hops[summed > 0])
     steps = np.flatnonzero(count >= FEW)
     at = [(summed > 0) & (hops == step) for step in steps]
@@ -256,20 +229,11 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         ),
         Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
     )
-    caption = (
-        "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
-        "divided by the published sum over single messages (at most 1/z²), by the distance between "
-        "the two nodes: median and quartiles over pairs and replicates. Pairs without a message, "
-        f"and distances with fewer than {FEW} pairs, are left out."
-    )
+    caption = text("message-sums", few=FEW)
     table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     results = [cell.result for cell in sweep.cells]
     title = no_bound(tables)
-    note = (
-        "Above 1 a record is less private than the published sum over single messages states; "
-        "the loss is exact, of all messages that the observing owner receives together. Shades: "
-        "half of the pairs of owners, no uncertainty."
-    )
+    note = text("message-sums", "note")
     return [one_panel("message-sums", title, marks, sides, caption, table, results, note=note)]
 
 

@@ -19,13 +19,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Result, Sweep
-from scenarios.papers.claims import Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
@@ -75,10 +74,11 @@ FORMULAS: dict[str, Callable[[float], float]] = {
     "exact": lambda rho: gaussian_epsilon(1 / sqrt(2 * rho), DELTA),
     "theirs": lambda rho: rho + 2 * sqrt(rho * log(1 / DELTA)),
 }
-COARSE = Reason(
-    "their search ends near the aim and may end above it, by their own formula too",
-    lambda sweep: (1.0, spent(sweep, "theirs")), "calculated: by their formula, which is looser",
-)  # fmt: skip
+
+
+def by_their_formula(sweep: Sweep) -> Range:
+    """Return up to ε of the published noise over the aim by the published formula."""
+    return 1.0, spent(sweep, "theirs")
 
 
 def cancelled(sweep: Sweep, name: str) -> float:
@@ -94,9 +94,8 @@ def costs(of: Result) -> Array:
     users, mixed = np.eye(len(pairwise), dtype=np.int64), np.arange(sum(pairwise.shape))
     weights = np.hstack([users, pairwise])
     puts_in = Round(np.zeros((0, 2), dtype=np.int64), mixed[: len(users)], mixed, weights, 1)
-    found, streams = [], Streams(said.run.seed)
-    for replicate in range(said.run.replicates):
-        rounds = meetings(simulate(said.network, streams.within("replicate", replicate + 1)))
+    found = []
+    for rounds in map(meetings, traces_of(said)):
         means = users.astype(float)
         for each in rounds:
             means[each.nodes] = each.weights / each.parts @ means[each.sources]
@@ -118,13 +117,9 @@ def factor(sweep: Sweep, name: str, scheme: str) -> float:
     return float((error * learned)[0] if scheme == "gossip" else (error * learned)[1:].min())
 
 
-def unfinished(name: str) -> Reason:
-    """Return why pairwise noise may cost more than a curator: no more than gossip alone does."""
-    return Reason(
-        "noise of pairs that has not met yet is in every mean, and more of it hides more",
-        lambda sweep: (1.0, factor(sweep, name, "gossip")),
-        "calculated: gossip alone, for the same meetings",
-    )
+def unfinished(sweep: Sweep, name: str) -> Range:
+    """Return up to what gossip alone costs over a curator."""
+    return 1.0, factor(sweep, name, "gossip")
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -18,33 +18,28 @@ from analysis.studies.whom_to_ask import FIGURE as WHOM_TO_ASK
 from analysis.studies.whom_to_ask import TARGET, TASKS, end, time_to
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Cell, Sweep
-from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
-from scenarios.papers.claims import Range, Reason
+from scenarios.papers.claims import Range, cell_of
 from scenarios.papers.figure import read_figures
+from scenarios.papers.problem import SURE, scenario
 from scenarios.papers.resampled import standard_error
 
 EVEN_CHANCES, ALL, ONE = "all alike", 10, 1
 """As asynchronous learning is, with as many tasks as owners; and one task at a time."""
 PRICES = {"time": TIME, "board": BOARD, "work": WORK, "even": EVEN}
-SURE = 4.0
-"""Standard errors within which what is measured must be of what is expected."""
 
 
-def cell_of(sweep: Sweep, name: str, tasks: int) -> Cell:
+def chosen(sweep: Sweep, name: str, tasks: int) -> Cell:
     """Return the cell of a choice."""
-    [found] = [
-        each for each in sweep.cells if each.values[VARIANT] == name and each.values[TASKS] == tasks
-    ]
-    return found
+    return cell_of(sweep, {VARIANT: name, TASKS: tasks})
 
 
 def usual(sweep: Sweep) -> Cell:
     """Return the cell that asks all alike, with as many tasks as owners."""
-    return cell_of(sweep, EVEN_CHANCES, ALL)
+    return chosen(sweep, EVEN_CHANCES, ALL)
 
 
 def gain(sweep: Sweep, price: str, by: str = "") -> float:
@@ -52,8 +47,8 @@ def gain(sweep: Sweep, price: str, by: str = "") -> float:
 
     That which is expected to be the cheapest, or the cheapest by another price.
     """
-    paid, chosen = PRICES[price].paid, PRICES[by or price]
-    return 1 - paid(chosen.best(sweep)) / paid(usual(sweep))
+    paid, best = PRICES[price].paid, PRICES[by or price].best(sweep)
+    return 1 - paid(best) / paid(usual(sweep))
 
 
 def around(sweep: Sweep, price: str, by: str = "") -> Range:
@@ -73,13 +68,13 @@ def gain_of_routing(sweep: Sweep, price: str) -> float:
 
 def per_update(sweep: Sweep) -> float:
     """Return ψ after as many updates, with two tasks an owner over that with one task in all."""
-    many, one = (end(cell_of(sweep, EVEN_CHANCES, tasks).result) for tasks in (2 * ALL, ONE))
+    many, one = (end(chosen(sweep, EVEN_CHANCES, tasks).result) for tasks in (2 * ALL, ONE))
     return many / one
 
 
 def slowed(sweep: Sweep) -> float:
     """Return the time to the target with one task at a time, over that with as many as owners."""
-    one, every = (time_to(cell_of(sweep, EVEN_CHANCES, tasks).result) for tasks in (ONE, ALL))
+    one, every = (time_to(chosen(sweep, EVEN_CHANCES, tasks).result) for tasks in (ONE, ALL))
     return one / every
 
 
@@ -88,9 +83,8 @@ def off_delays(sweep: Sweep) -> float:
 
     In the cell where all are asked alike with as many tasks as owners; the first half is left out.
     """
-    cell = cell_of(sweep, EVEN_CHANCES, ALL)
-    scenario = load(cell.result.directory / "scenario.toml")[0]
-    means = [law.mean for law in facts_of(scenario.network).laws("compute")]
+    cell = chosen(sweep, EVEN_CHANCES, ALL)
+    means = [law.mean for law in facts_of(scenario(cell.result).network).laws("compute")]
     count = len(means)
     exact = np.array(closed_network(ALL, (1 / count,) * count, means, (0.0,) * count)[1])
     k, owner, late = cell.result.columns("updates", "k", "owner", "staleness")
@@ -105,18 +99,7 @@ def off_delays(sweep: Sweep) -> float:
 
 def never(sweep: Sweep, name: str, tasks: int) -> float:
     """Return mean ψ at the end of a choice, over the target."""
-    return end(cell_of(sweep, name, tasks).result) / TARGET
-
-
-EXPECTED = "calculated: forecasts of 200 networks of their own, exact given who answers when"
-MIX = Reason(
-    "how much is saved is of the owners' speeds and data; of owners of one speed nothing is",
-    lambda sweep: around(sweep, "time"), EXPECTED,
-)  # fmt: skip
-WATTS = Reason(
-    "how many joules are saved is of the owners' watts, which what was read does not state",
-    lambda sweep: around(sweep, "board"), EXPECTED,
-)  # fmt: skip
+    return end(chosen(sweep, name, tasks).result) / TARGET
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

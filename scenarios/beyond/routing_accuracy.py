@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, one_panel, written
+from analysis.one_panel import TRUTH, one_panel, text, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import Layer, Side
@@ -23,7 +23,6 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import Reason
 from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import Redraws, held, standard_error
 
@@ -86,13 +85,6 @@ def lasts(sweep: Sweep) -> float:
     return float(np.max(times[gains(sweep, times) >= PUBLISHED[0]], initial=0.0))
 
 
-LATER = Reason(
-    "how much is gained is of when one looks, which what was read does not state: less once slow "
-    "owners' first answers are there, and nothing once both have learned what can be",
-    (-0.1, 0.1), "measured: a unit earlier the gain is the published one",
-)  # fmt: skip
-
-
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the gain in accuracy over time, beside the one that was published."""
     runs = [cells(sweep, name) for name in (EVEN, CHOSEN)]
@@ -121,12 +113,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("time (units)", limits=(0, float(times[-1]))),
         Side("more accurate than all alike,\nm = N, % (± 2 standard errors)", grid=True),
     )
-    caption = (
-        f"Accuracy on held-out rows of asking {CHOSEN}, over that of asking {EVEN}, less 1. At "
-        "every time with the best step for that time, chosen after the fact, which flatters both; "
-        "a slow owner takes 2 units for an answer. Standard errors: replicates drawn "
-        "again, the same for both."
-    )
+    caption = text("routing-accuracy", chosen=CHOSEN, even=EVEN)
     table = {
         "time": times,
         "accuracy_gained": gain,
@@ -135,8 +122,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     until = standard_error(lasts, [known], redraws) or 0.0
     title = lasting(times, gain, about, until)
     results = [each for some in runs for each in some]
-    note = "A slow owner takes 2 units for an answer, a fast one a twentieth of it."
-    name = "routing-accuracy"
+    name, note = "routing-accuracy", text("routing-accuracy", "note")
     return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
 
 

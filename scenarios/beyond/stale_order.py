@@ -49,11 +49,6 @@ class CentralMap:
     drift: Array
     noise: Array
 
-    @property
-    def n_owners(self) -> int:
-        """Number of owners N."""
-        return len(self.noise)
-
 
 def central_map(objective: Quadratic, step: float, divided: Array | None = None) -> CentralMap:
     """Fill in the numbers of :class:`CentralMap`.
@@ -76,37 +71,17 @@ def central_map(objective: Quadratic, step: float, divided: Array | None = None)
     return CentralMap(optimum, objective.hessian, slope, np.asarray(drift), gain)
 
 
-@dataclass(frozen=True, eq=False)
-class StaleCourse:
-    """Expected fitness given the order of the updates, for each of several orders.
-
-    Attributes
-    ----------
-    free : array (R, J)
-        E f(θ_k) − f(θ*) without noise at each of J values of k.
-    gain : array (R, J, N)
-        What noise of unit variance on owner i's answers adds to it.
-    """
-
-    free: Array
-    gain: Array
-
-    def excess(self, variance: Array) -> Array:
-        """Return E f(θ_k) − f(θ*) with noise of these variances, (N,) or (J, N); shape (R, J)."""
-        variances = np.broadcast_to(variance, self.gain.shape[1:])
-        return np.asarray(self.free + np.einsum("rjn,jn->rj", self.gain, variances))
-
-
 def stale_course(
     process: CentralMap,
     owners: Ints,
     staleness: Ints,
     ks: Ints,
-    weights: Array | None = None,
+    weights: Array,
+    variance: Array,
     *,
-    initial: Initial = "zeros",
-) -> StaleCourse:
-    """Return the expected fitness at chosen k, given whose updates 1, 2, … are, and how stale.
+    initial: Initial,
+) -> Array:
+    """Return E f(θ_k) − f(θ*) at chosen k, given whose updates 1, 2, … are, and how stale, (R, J).
 
     Given the order everything is linear in the start and the noises. Let Λ_l be what a change of
     θ_l adds to θ_k. Backwards from Λ_k = I, update l of owner i adds Λ_l to Λ_{l−1}, and takes
@@ -120,20 +95,23 @@ def stale_course(
         Owners (from 0) of each order's updates, and how many came between read and use.
     ks : array of int (J,)
         Rising, from 0 to T.
-    weights : array (R, T), optional
-        w(s) of each update; 1 by default.
+    weights : array (R, T)
+        w(s) of each update.
+    variance : array (N,) or (J, N)
+        Of each coordinate of the noise on owners' answers.
     initial : str
         Where the model starts.
     """
     read = np.arange(owners.shape[1]) - staleness
     start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial]
-    much = np.ones(owners.shape) if weights is None else weights
     view: Array = np.linalg.cholesky(process.hessian).T.astype(float)  # uᵀHu = ‖view u‖²
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        means = _means(process, owners, read, much, start)[:, ks]
-        begun, gain = _felt(process, owners, read, much, ks, view)
+        means = _means(process, owners, read, weights, start)[:, ks]
+        begun, gain = _felt(process, owners, read, weights, ks, view)
         bias = np.square(np.einsum("ab,rjb->rja", view, means)).sum(axis=2)
-        return StaleCourse(bias + (begun / 12 if initial == "uniform" else 0.0), gain)
+        free = bias + (begun / 12 if initial == "uniform" else 0.0)
+        variances = np.broadcast_to(variance, gain.shape[1:])
+        return np.asarray(free + np.einsum("rjn,jn->rj", gain, variances))
 
 
 def _means(process: CentralMap, turns: Ints, read: Ints, much: Array, start: float) -> Array:
@@ -156,7 +134,7 @@ def _felt(
     last = int(ks[-1])
     felt = np.zeros((last + 1, count, len(ks), p, p))
     felt[ks, :, np.arange(len(ks))] = view
-    gain = np.zeros((count, len(ks), process.n_owners))
+    gain = np.zeros((count, len(ks), len(process.noise)))
     for k in range(last, 0, -1):
         i, weight = turns[:, k - 1], much[:, k - 1]
         size = np.einsum("rjab,rjab->rj", felt[k], felt[k])

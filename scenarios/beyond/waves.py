@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel, text
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
@@ -23,7 +23,7 @@ from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
-from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
 from scenarios.papers.resampled import standard_error
@@ -47,18 +47,18 @@ def steady(degree: float) -> str:
 NAMES = tuple(name for degree in DEGREES for name in (in_waves(degree), steady(degree)))
 
 
-def chances(sweep: Sweep, name: str) -> list[float]:
-    """Return the chances of presence in rounds of one period."""
-    said = scenario(result(sweep, name)).availability
-    if name in map(in_waves, DEGREES):
-        return [said.at(float(t), 0.0) for t in range(1, round(said.period) + 1)]  # type: ignore[union-attr, arg-type]
-    return [float(said.probability)]  # type: ignore[union-attr, arg-type]
+def chances(kind: Any) -> list[float]:
+    """Return the chances of presence in rounds of one period of an availability."""
+    if hasattr(kind, "period"):
+        return [kind.at(float(t), 0.0) for t in range(1, round(kind.period) + 1)]
+    return [float(kind.probability)]
 
 
 def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
-    f, step = objective(sweep), scenario(result(sweep, name)).algorithm.step  # type: ignore[union-attr]
-    return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)  # type: ignore[arg-type]
+    f, said = objective(sweep), scenario(result(sweep, name))
+    step: Any = said.algorithm
+    return in_rounds(f, step.step, chances(said.availability), LAPS).psi(f)
 
 
 def course(sweep: Sweep, of: Callable[[float], str]) -> Array:
@@ -69,11 +69,11 @@ def course(sweep: Sweep, of: Callable[[float], str]) -> Array:
     psi = []
     for degree in degrees:
         if of is in_waves:
-            swing = kind.model_copy(update={"low": kind.high * max(0.0, 1 - 2 * degree)})
-            there = [swing.at(float(t), 0.0) for t in range(1, round(swing.period) + 1)]
+            there = {"low": kind.high * max(0.0, 1 - 2 * degree)}
         else:
-            there = [kind.probability * (1 - degree) / (1 - first)]
-        psi.append(in_rounds(f, said.algorithm.step, there, LAPS).psi(f))
+            there = {"probability": kind.probability * (1 - degree) / (1 - first)}
+        rounds = chances(kind.model_copy(update=there))
+        psi.append(in_rounds(f, said.algorithm.step, rounds, LAPS).psi(f))
     return np.array([degrees, psi])
 
 
@@ -102,13 +102,6 @@ def as_low(sweep: Sweep) -> Range:
     return 1.0, 1.25 * exact_growth(sweep, steady)
 
 
-FEWER = Reason(
-    "with γ the mean chance falls too, to p (1 − γ): from 0.45 to 0.25 here; fewer owners a round "
-    "make a noisier mean, whether chances swing or not",
-    as_low, "calculated: the growth at those chances, without waves, and a quarter more",
-)  # fmt: skip
-
-
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over γ, in waves and without."""
     marks, grown, tables = [PREDICTED, MEASURED], list[tuple[float, float]](), list[Columns]()
@@ -130,16 +123,14 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             {"degree": np.array(DEGREES), "psi": mean, "about": about, "exact": np.array(exact)}
             | {"kind": np.repeat([name], len(DEGREES))}
         )
-    present = [float(np.mean(chances(sweep, steady(degree)))) for degree in DEGREES]
+    kept = [scenario(result(sweep, steady(degree))).availability for degree in DEGREES]
+    present = [float(np.mean(chances(each))) for each in kept]
     labels = [f"{degree:g}\n{chance:g}" for degree, chance in zip(DEGREES, present, strict=True)]
     sides = (
         Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = (
-        "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
-        "or with the mean of this probability at all times."
-    )
+    caption = text("with-and-without")
     table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     title = growing(*grown)

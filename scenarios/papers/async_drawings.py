@@ -20,12 +20,11 @@ from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
 from scenarios.papers.claims import result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
-from scenarios.papers.problem import once
+from scenarios.papers.problem import once, scenario
 from scenarios.papers.replayed import order_claims
 
 REQUEST, BROADCAST = "request", "broadcast"
@@ -37,18 +36,15 @@ K = EventKind
 @once(2)
 def trace(found: Result) -> Trace:
     """Simulate the first replicate of a result again, and keep its events."""
-    network, number = found.network, found.replicates[0]
-    if isinstance(network, Unknown):
-        raise ValueError(network.reason)
-    streams = Streams(int(found.manifest["seed"]))
-    return simulate(network, streams.within("replicate", number), events=True)
+    said = scenario(found)
+    own = Streams(said.run.seed).within("replicate", found.replicates[0])
+    return simulate(said.network, own, events=True)
 
 
 def happened(found: Result) -> npt.NDArray[np.void]:
     """Return all events of a result's first replicate."""
     events = trace(found).events
-    if events is None:
-        raise ValueError("the trace was simulated without its events")
+    assert events is not None
     return events
 
 
@@ -88,8 +84,7 @@ def strangers(found: Result) -> float:
 def turned_away(found: Result) -> float:
     """Return the share of requests that find the learner talking which are refused."""
     events, held = happened(found), locks(found)
-    starts = np.array([span.start for span in held])
-    ends = np.array([span.end for span in held])
+    starts, ends = np.array([(span.start, span.end) for span in held]).T
     busy = refused = 0
     for row in events[np.isin(events["kind"], (K.request_refused, K.query_sent))]:
         place = int(np.searchsorted(starts, row["tick"], side="left")) - 1  # one begun before
@@ -109,9 +104,7 @@ def unheard(found: Result) -> float:
 def irregular(found: Result) -> float:
     """Return the largest difference between two intervals of broadcasts, in ticks."""
     events = happened(found)
-    sent = events["tick"][events["kind"] == K.broadcast_sent]
-    gaps = np.diff(sent)
-    return float(np.ptp(gaps))
+    return float(np.ptp(np.diff(events["tick"][events["kind"] == K.broadcast_sent])))
 
 
 def survivors(found: Result) -> float:
@@ -160,11 +153,10 @@ def figure_1(sweep: Sweep) -> Sequence[Picture]:
 
 def figure_2(sweep: Sweep) -> Sequence[Picture]:
     """Draw the owner of each update in red, and what went to and fro for it."""
-    drawn = []
+    drawn, (start, end) = [], WINDOW
     for name in (REQUEST, BROADCAST):
         found = result(sweep, name)
         drawn.append(stars.sequence(found, name=f"sequence-{name}"))
-        start, end = WINDOW
         drawing = spacetime.diagram(found, start=start, end=end, happened=happened(found))
         drawn.append(replace(drawing, name=f"space-time-{name}"))
     return drawn

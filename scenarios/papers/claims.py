@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.exact import expected
 from scenarios.papers.resampled import Redraws, held, standard_error
@@ -220,10 +220,15 @@ def _verdict(
     return "fails", f"{must}, and no reason reaches so far ({told})"
 
 
+def cell_of(sweep: Sweep, values: Mapping[str, object]) -> Cell:
+    """Return the cell of a sweep that has these values, by path."""
+    [cell] = [cell for cell in sweep.cells if all(cell.values[p] == v for p, v in values.items())]
+    return cell
+
+
 def result(sweep: Sweep, name: str) -> Result:
     """Return the result of one variant of a sweep."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
-    return cell.result
+    return cell_of(sweep, {VARIANT: name}).result
 
 
 def moved(mine: Sweep, theirs: Sweep) -> float:

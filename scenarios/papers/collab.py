@@ -24,7 +24,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings
-from scenarios.papers.claims import SENTENCES, Reason, private
+from scenarios.papers.claims import SENTENCES, private
 from scenarios.papers.collab_readings import BOUNDED, EPSILON, RECORDS
 from scenarios.papers.figure import (
     AS_PUBLISHED,
@@ -92,13 +92,7 @@ def panels(sweep: Sweep) -> Sequence[Picture]:
     return [four_cases.FIGURE.picture(sweep)]
 
 
-THE_BOUND = Reason(
-    f"the paper does not state Ξ: the largest record gradient, {LARGEST:g}, puts ψ above what it "
-    f"reports, and Ξ = {DOMAIN_BOUND:g} brings it there (bounded, and sound, where rows are scaled "
-    "down for it); a tenth of c_1, which is chosen at ε = 10, brings it down by less",
-    (0.1, 0.1 * (LARGEST / DOMAIN_BOUND) ** 2), f"calculated: 0.1 by (Ξ/{DOMAIN_BOUND:g})²",
-    BOUNDED,
-)  # fmt: skip
+BY_THE_BOUND = (0.1, 0.1 * (LARGEST / DOMAIN_BOUND) ** 2)
 SCALE = SENTENCES["COLLAB_SCALE"]
 BOUNDS = {
     "LENDING": dict.fromkeys(TEXT, DECLARED) | {SOUND: CLIP_BOUND},

@@ -24,7 +24,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
 from scenarios.papers.problem import objective_of
 from scenarios.papers.problem import scenario as scenario_of
@@ -111,13 +111,6 @@ def distance(found: Result) -> float:
 def as_slow(sweep: Sweep) -> Range:
     """Return up to ψ after T updates by the recursion."""
     return FOUND, (1 + CLOSE) * float(exact(result(sweep, SMOOTH))[-1])
-
-
-SLOW = Reason(
-    "steps ρ/(T²k) add up to (ρ/T²) log T alone: with ρ_k ≤ 1/λ, as Theorem 2's proof asks, ψ ends "
-    "up falling as k^(−2L/λ), and L/λ is 1/49 here",
-    as_slow, "calculated: ψ after T updates by the exact recursion, at most",
-)  # fmt: skip
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 
-from asyncdp_sim.core.words import as_float
+from asyncdp_sim.core.words import known
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
@@ -30,19 +30,9 @@ CHOSEN_FOR: Mapping[str, tuple[str, ...]] = {
 """The entry that the rule is run on, and those that take its step: one model and one table each."""
 
 
-def of_squared_error(scenario: Scenario) -> float:
-    """Return m/2, m public rows."""
-    return float(scenario.plain()["data"]["public_records"]) / 2
-
-
-def of_hinge(scenario: Scenario) -> float:
-    """Return 1/σ."""
-    return 1 / scenario.model.sigma
-
-
 LONGEST: Mapping[str, Callable[[Scenario], float]] = {
-    "collab-02": of_squared_error,
-    "collab-07": of_hinge,
+    "collab-02": lambda scenario: float(scenario.plain()["data"]["public_records"]) / 2,  # m/2
+    "collab-07": lambda scenario: 1 / scenario.model.sigma,
 }
 """1/h of an entry."""
 
@@ -61,8 +51,8 @@ def candidates(name: str, more: tuple[str, ...] = ()) -> dict[float, float]:
     for factor in FACTORS:
         step = float(f"{factor * longest:.6g}")
         scenario = entry(name).scenario((*RULE, f"algorithm.step={step!r}", *more)).base()
-        psi = as_float(run(scenario).summary["psi_final"]["median"])
-        found[step] = inf if psi is None or isnan(psi) else psi
+        psi = known(run(scenario).summary["psi_final"]["median"], inf)
+        found[step] = inf if isnan(psi) else psi
     return found
 
 

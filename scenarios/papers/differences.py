@@ -3,9 +3,9 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, isfinite, log
+from math import exp, inf, isfinite, log
 
-from asyncdp_sim.core.words import as_float, number
+from asyncdp_sim.core.words import as_float, extent, known
 from asyncdp_sim.results import Sweep
 from scenarios.papers.figure import AS_PUBLISHED
 
@@ -49,38 +49,34 @@ def overview(figure: str, swept: Mapping[str, Sweep]) -> list[tuple[object, ...]
         A finished sweep by variant.
     """
     found: list[tuple[object, ...]] = []
-    known = {variant: _psi(sweep) for variant, sweep in swept.items()}
+    means = {variant: _psi(sweep) for variant, sweep in swept.items()}
     for variant, sweep in swept.items():
-        psi, published = known[variant], known.get(AS_PUBLISHED)
+        psi, published = means[variant], means.get(AS_PUBLISHED)
         summaries = [cell.result.summary for cell in sweep.cells]
         diverged = sum(as_float(each["psi_final"]["mean"]) is None for each in summaries)
         private = sum(each["private"] is True for each in summaries)
         over = None if psi is None or published is None else psi / published
         size = (len(summaries), *_sizes(sweep))
-        said = (*size, diverged, private, _largest_epsilon(sweep), _true(summaries))
+        true = max(known(each["epsilon_true"], inf) for each in summaries)
+        said = (*size, diverged, private, _largest_epsilon(sweep), true)
         found.append((figure, variant, psi, over, *said))
     return found
 
 
 def _psi(sweep: Sweep) -> float | None:
     """Return the geometric mean of mean ψ at the end over cells that did not diverge."""
-    known = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in sweep.cells]
-    logs = [log(each) for each in known if each is not None and isfinite(each) and each > 0]
+    psi = [cell.result.mean_psi for cell in sweep.cells]
+    logs = [log(each) for each in psi if isfinite(each) and each > 0]
     return exp(sum(logs) / len(logs)) if len(logs) > 0 else None
 
 
 def _sizes(sweep: Sweep) -> tuple[str, str, str]:
     """Return R, N and n_i of the cells, each as one number or as the least and the most."""
     results = [cell.result for cell in sweep.cells]
-    records = [float(n) for each in results for n in each.columns("owners", "records")[0]]
-    replicates = [float(len(each.replicates)) for each in results]
-    owners = [float(each.n_owners) for each in results]
-    return _span(replicates), _span(owners), _span(records)
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = min(values), max(values)
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+    records = [n for each in results for n in each.columns("owners", "records")[0]]
+    replicates = [len(each.replicates) for each in results]
+    owners = [each.n_owners for each in results]
+    return extent(replicates), extent(owners), extent(records)
 
 
 def _largest_epsilon(sweep: Sweep) -> float | None:
@@ -92,12 +88,6 @@ def _largest_epsilon(sweep: Sweep) -> float | None:
         if privacy["mechanism"] != "none" and said is not None:
             claimed += [float(each) for each in (said if isinstance(said, list) else [said])]
     return max(claimed, default=None)
-
-
-def _true(summaries: Sequence[Mapping[str, object]]) -> object:
-    """Return the largest true ε of all cells; infinite where a cell has none."""
-    known = [as_float(each["epsilon_true"]) for each in summaries]
-    return float("inf") if None in known else max(each for each in known if each is not None)
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

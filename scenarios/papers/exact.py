@@ -1,5 +1,6 @@
 """The exact forecast beside what a sweep measured."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite, nan
 from pathlib import Path
@@ -9,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.exact.assumptions import nonlinear, out_of_order
-from analysis.exact.grid import grid
-from analysis.exact.learning import Recursions
+from analysis.exact.learning import Recursions, grid
 from analysis.studies.psi_lines import Reference, series_of, slope
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest
 from asyncdp_sim.scenario import load
@@ -24,20 +24,19 @@ def exactly(sweep: Sweep) -> Reference:
     which holds where hardly any record is clipped.
     """
     clipped = _clipped(sweep)
-    settings = ("privacy.sensitivity.kind=declared",) if clipped else ()
-    known = _moments(sweep, settings)
-
-    def at(cell: Cell) -> float:
-        return known[cell.number][0]
-
-    return Reference("exact, were nothing clipped" if clipped else "exact forecast", "exact", at)
+    name = "exact, were nothing clipped" if clipped else "exact forecast"
+    return Reference(name, "exact", _at(sweep, 0))
 
 
 def quiet(sweep: Sweep) -> Reference:
     """Return E ψ of every cell without noise, by exact moments; NaN where they do not apply."""
+    return Reference("without noise", "noise_free", _at(sweep, 1))
+
+
+def _at(sweep: Sweep, place: int) -> Callable[[Cell], float]:
     settings = ("privacy.sensitivity.kind=declared",) if _clipped(sweep) else ()
     known = _moments(sweep, settings)
-    return Reference("without noise", "noise_free", lambda cell: known[cell.number][1])
+    return lambda cell: known[cell.number][place]
 
 
 def flattest(sweep: Sweep, x: str, by: str) -> float:
@@ -114,8 +113,7 @@ def _forecast(directory: Path, settings: tuple[str, ...]) -> tuple[tuple[float, 
     cells = [scenario.cell(values) for values in scenario.grid()]
     if all(len(nonlinear(cell) + out_of_order(cell)) > 0 for cell in cells):
         return ((nan, nan),) * len(cells)  # whatever the records are, which are not drawn
-    points = grid(scenario, shared=_SHARED)
     return tuple(
-        (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
-        for p in points
+        (nan, nan) if isinstance(e, tuple) else (float(e.psi[-1]), float(e.noise_free[-1]))
+        for e in grid(scenario, shared=_SHARED)
     )

@@ -11,7 +11,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, entry
-from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, result
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, Reason, result
 
 Settings = tuple[str, ...]
 """``path=value``, as on the command line."""
@@ -128,7 +128,8 @@ def _named(name: str) -> PaperFigure:
 def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...]:
     """Return the figures of a TOML file, in its order.
 
-    A table is a figure; an array of claims has a name, by which later arrays include it.
+    A table is a figure; an array of claims has a name, by which later arrays include it. Reasons
+    have their own tables, below texts that several of them have in common.
 
     Parameters
     ----------
@@ -137,8 +138,9 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
         Readings, reasons, numbers, drawings, variants and arrays of claims by the names that the
         file has for them.
     """
-    groups, figures = dict(names), list[PaperFigure]()
-    for name, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+    tables, figures = tomllib.loads(file.read_text(encoding="utf-8")), list[PaperFigure]()
+    groups = {**names, **tables.pop("reasons", {})}
+    for name, table in tables.items():
         if isinstance(table, list):
             groups[name] = _claims(table, groups)
             continue
@@ -183,12 +185,26 @@ def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
     variants, judges = row.get("variants", (AS_PUBLISHED,)), row.get("judges", "")
     return Claim(
         names.get(row["quantity"], row["quantity"]), measure, low, high, published,
-        _value(row.get("reason"), names),
+        _reason(row["reason"], names) if "reason" in row else None,
         _GROUPS[variants] if isinstance(variants, str) else tuple(variants),
         tuple(row.get("beside", ())), row.get("of_means", False),
         _reading(row["window"], names) if "window" in row else None,
         OURS if judges == "OURS" else SENTENCES.get(judges, judges),
     )  # fmt: skip
+
+
+def _reason(said: str | list[Any], names: Mapping[str, Any]) -> Reason:
+    """Return a reason by its name, or by that and further arguments of what it explains."""
+    name, *arguments = [said] if isinstance(said, str) else said
+    table = names[name]
+    table = names.get(table.get("like"), {}) | table
+    says, found = (" ".join(table[of].format_map(names).split()) for of in ("says", "found"))
+    explains = table["explains"]
+    reach = names[explains] if isinstance(explains, str) else tuple(explains)
+    if callable(reach):
+        explained = reach
+        reach = lambda *swept: explained(*swept, *arguments)  # noqa: E731
+    return Reason(says, reach, found, table.get("without", ""))
 
 
 def _value(said: Any, names: Mapping[str, Any]) -> Any:

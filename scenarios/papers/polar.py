@@ -22,7 +22,7 @@ from asyncdp_sim.figures.convergence import CurveLine, by_update, quartiles
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import OURS, Range, Reason, result
+from scenarios.papers.claims import OURS, Range, result
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, Settings, read_figures
 from scenarios.papers.noise import scale_claims
 from scenarios.papers.replayed import replay_claims
@@ -97,20 +97,10 @@ def farthest(sweep: Sweep) -> float:
     return max(peak(sweep, name) for name in WINDOWS[:2])
 
 
-def drowning(epsilon: float) -> Reason:
-    """Return why models do not come down to a hundredth of the start at a small budget."""
-
-    def range_of(sweep: Sweep) -> Range:
-        largest = max(BUDGETS)
-        return FALLEN, left(sweep, hidden(largest)) * (largest / epsilon) ** 4
-
-    return Reason(
-        "models end where noise for as many answers as there are iterations leaves them; at this ε "
-        "that may be more than a hundredth of the start",
-        range_of,
-        "calculated: from ε = 10 noise by the square of 1/ε, or by its fourth power where clipped "
-        "gradients pull models back no harder the farther they are",
-    )
+def drowned(sweep: Sweep, epsilon: float) -> Range:
+    """Return what is left of the start at a small budget, at most, by that at the largest."""
+    largest = max(BUDGETS)
+    return FALLEN, left(sweep, hidden(largest)) * (largest / epsilon) ** 4
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

@@ -62,12 +62,12 @@ def order_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
     return (
         Claim(
             "shares of all replicates' updates off 1/N, in standard errors of χ²",
-            lambda sweep: _order(sweep.cells[0].result)[0], *within, 0.0,
+            uniformity, *within, 0.0,
             variants=tuple(variants), judges=OURS,
         ),
         Claim(
             "how often an owner follows itself in all replicates, standard errors off 1/N",
-            lambda sweep: _order(sweep.cells[0].result)[1], *within, 0.0,
+            repeats, *within, 0.0,
             variants=tuple(variants), judges=OURS,
         ),
     )  # fmt: skip
@@ -82,6 +82,19 @@ def feature_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
             variants=tuple(variants), judges=OURS,
         ),
     )  # fmt: skip
+
+
+def uniformity(sweep: Sweep) -> float:
+    """Return how far the first cell's shares of updates are from equal, standard errors of χ².
+
+    NaN of one owner, as :func:`repeats` is, and of single updates.
+    """
+    return _order(sweep.cells[0].result)[0]
+
+
+def repeats(sweep: Sweep) -> float:
+    """Return how often an owner of the first cell follows itself, standard errors off 1/N."""
+    return _order(sweep.cells[0].result)[1]
 
 
 def off_equations(xi: float) -> Measure:
@@ -249,8 +262,11 @@ def _order(result: Result) -> tuple[float, float]:
     beside = replicate[1:] == replicate[:-1]
     again = int(np.count_nonzero(owner[1:][beside] == owner[:-1][beside]))
     pairs = int(np.count_nonzero(beside))
-    spread = sqrt(pairs * share * (1 - share))
-    return off / sqrt(2 * (count - 1)), (again - pairs * share) / spread
+    freedom, spread = sqrt(2 * (count - 1)), sqrt(pairs * share * (1 - share))
+    return (
+        off / freedom if freedom > 0 else np.nan,
+        (again - pairs * share) / spread if spread > 0 else np.nan,
+    )
 
 
 @once(512)

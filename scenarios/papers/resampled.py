@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,27 +23,27 @@ class Held(Result):
     Attributes
     ----------
     known : dict
-        Columns by table and name, as far as they have been read.
-    ends : dict
-        Columns of the curve at the last record of every replicate, by name, as far as asked for.
+        Columns by table and name, as far as they have been read; those of the curve at the last
+        record of every replicate under the table "".
     """
 
     known: dict[tuple[str, str], npt.NDArray[Any]] = field(default_factory=dict, compare=False)
-    ends: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of the curve at the last record of every replicate, shape (R,) each."""
-        missing = [column for column in wanted if column not in self.ends]
-        if len(missing) > 0:
-            self.ends.update(zip(missing, super().last(*missing), strict=True))
-        return tuple(self.ends[column] for column in wanted)
+        return self._once(super().last, "", wanted)
 
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table as arrays."""
+        return self._once(partial(super().columns, name), name, wanted)
+
+    def _once(
+        self, read: Callable[..., tuple[npt.NDArray[Any], ...]], name: str, wanted: Sequence[str]
+    ) -> tuple[npt.NDArray[Any], ...]:
         missing = [column for column in wanted if (name, column) not in self.known]
         if len(missing) > 0:
-            for column, values in zip(missing, super().columns(name, *missing), strict=True):
-                self.known[name, column] = values
+            keys = [(name, column) for column in missing]
+            self.known.update(zip(keys, read(*missing), strict=True))
         return tuple(self.known[name, column] for column in wanted)
 
 

@@ -180,7 +180,7 @@ def test_no_crossing_is_excused_where_noise_alone_costs_more(
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
     monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
-    low, high = reasons.too_noisy(10.0).reaches([sweep])
+    low, high = reasons.too_noisy(sweep, 10.0)
     assert (low <= np.inf <= high) is reaches
 
 
@@ -188,7 +188,7 @@ def test_no_crossing_is_excused_where_noise_alone_costs_more(
 def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, monkeypatch):
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    gaining = reasons.HEADLINE.reaches([banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)])
+    gaining = reasons.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2))
     assert gaining == (0.0, share)
 
 
@@ -199,4 +199,13 @@ def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
     monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
     monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
-    assert reasons.HALF_LEARNED.reaches([sweep])[1] == pytest.approx(reach, nan_ok=True)
+    assert reasons.unlearned_over_alone(sweep)[1] == pytest.approx(reach, nan_ok=True)
+
+
+@pytest.mark.parametrize("setting", ["owners.count=1", "run.updates=1"])
+def test_what_a_run_does_not_have_is_no_number_and_no_crash(setting, tmp_path):
+    """Of one owner there is no order, and of one update no repeat."""
+    found = verdicts(NAMED["async-04"], tmp_path, setting, variants=[AS_PUBLISHED])
+    fails = [each for each in found if each.verdict == "fails"]
+    assert any(np.isnan(each.ours) for each in fails)
+    assert all("must lie within" in each.because for each in fails)

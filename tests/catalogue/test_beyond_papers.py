@@ -34,3 +34,12 @@ def test_a_name_that_nobody_has_is_told_the_group(capsys):
     told = capsys.readouterr().err
     assert "allowed are beyond, async-01" in told
     assert all(figure.name in told for figure in RESULTS)
+
+
+@pytest.mark.parametrize("name", [(), ("decisions",)])
+@pytest.mark.parametrize("option", [("--workers", "2"), ("--set", "run.seed=1")])
+def test_an_option_that_would_do_nothing_is_refused(name, option, capsys):
+    with pytest.raises(SystemExit) as refused:
+        main([*name, *option])
+    assert refused.value.code == 2
+    assert "are for a scenario and for verify" in capsys.readouterr().err

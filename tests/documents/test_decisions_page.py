@@ -4,11 +4,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scenarios.decided import ANSWERS as FILE_OF_ANSWERS
 from scenarios.decided import REACH, page, picture, scaled, scaled_to, title
-from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
+from scenarios.decisions import BUDGETS, COLUMNS, Cut, Row, Table, judged, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = read(ROOT / "scenarios" / "decisions.csv")
@@ -22,13 +23,13 @@ def test_the_page_has_the_tables_of_the_answers():
 
 
 def test_the_title_of_the_picture_counts_what_it_shows():
-    some = [
+    some = answers(
         answer("gains", 1.0, 0.5, 0.6),
         answer("gains", 1.0, 0.5, -0.1),
         answer("does worse", -1.0, 0.5, -2.0),
         answer("undecided", 0.0, 3.0, 9.0),
         answer("no material difference", 0.0, 0.4, 0.1),
-    ]
+    )
     assert title(some) == (
         "1 of 5 verdicts are undecided. Of 3 gains and losses, 2 have the right sign (2 "
         "certainly) and 2 are truly 5 % or more; 1 of 1 verdicts of no material difference are "
@@ -37,11 +38,11 @@ def test_the_title_of_the_picture_counts_what_it_shows():
 
 
 def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
-    few = [
+    few = answers(
         answer("gains", 1.0, 0.5, 0.6, 0.1),
         answer("does worse", -3.0, 0.5, -9.0, 0.4),
         answer("undecided", 9.0, math.inf, 0.0),
-    ]
+    )
     drawn = picture(few)
     assert drawn.table["verdict"].tolist() == ["gains", "does worse"]
     assert drawn.table["gain"].tolist() == [10, -30]  # per cent of the own error
@@ -57,14 +58,14 @@ def test_the_picture_has_every_clear_verdict_beside_its_truth_and_no_other():
 
 
 def test_no_interval_of_a_gain_or_loss_leaves_the_picture():
-    shown = [x for x in ANSWERS if x.decided and x.owner != "" and x.way != "public"]
-    ends = [(x.low, x.high, x.truth - 1.96 * x.error, x.truth + 1.96 * x.error) for x in shown]
-    shares = 100 * np.array(ends) / np.array([[x.own] for x in shown])
-    assert REACH[0] <= shares.min() < shares.max() <= REACH[1]
+    shown = ANSWERS.query("decided and owner != '' and way != 'public'")
+    about = 1.96 * shown.error
+    for ends in (shown.low, shown.high, shown.truth - about, shown.truth + about):
+        assert (100 * ends / shown.own).between(*REACH).all()
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():
-    asked = {(each.table, each.way, each.epsilon) for each in ANSWERS}
+    asked = set(ANSWERS[["table", "way", "epsilon"]].itertuples(index=False, name=None))
     wanted = {(table.name, way, epsilon) for table in tables()
               for way in ("public", "owner", "all", "run") for epsilon in BUDGETS}  # fmt: skip
     assert asked == wanted
@@ -72,9 +73,13 @@ def test_every_table_was_asked_in_four_ways_at_two_budgets():
     assert len({table.domain for table in tables()}) >= 5
 
 
-def answer(verdict: str, gain: float, half: float, truth: float, error: float = 0.0) -> Answer:
+def answer(verdict: str, gain: float, half: float, truth: float, error: float = 0.0) -> Row:
     ends = (gain, gain - half, gain + half)
-    return Answer("t", "all", 1.0, "o", 30, 10.0, *ends, 0.5, verdict, truth, error, 1.0)
+    return "t", "all", 1.0, "o", 30, 10.0, *ends, 0.5, verdict, truth, error, 1.0
+
+
+def answers(*rows: Row) -> pd.DataFrame:
+    return judged(pd.DataFrame(rows, columns=COLUMNS))
 
 
 @pytest.mark.parametrize(
@@ -91,12 +96,11 @@ def answer(verdict: str, gain: float, half: float, truth: float, error: float = 
     ],
 )
 def test_what_is_covered_and_what_is_wrong(said, covered, wrong):
-    assert (said.covered, said.wrong) == (covered, wrong)
+    [row] = answers(said).itertuples()
+    assert (row.covered, row.wrong) == (covered, wrong)
 
 
 def test_a_table_is_cut_so_that_no_row_is_had_twice_and_the_truth_is_unseen():
-    import pandas as pd
-
     frame = pd.DataFrame({"y": range(3000), "owner": [f"o{row % 3}" for row in range(3000)]})
     for owner in (None, "owner"):
         table = Table("small", "none", "none", "none", "y", owner)
@@ -113,10 +117,8 @@ def test_a_table_is_cut_so_that_no_row_is_had_twice_and_the_truth_is_unseen():
 
 
 def test_the_page_counts_the_tables_whose_mean_gain_is_truly_material():
-    means = [x for x in ANSWERS if x.way == "all" and x.owner == ""]
-    reached = [
-        sum(x.truth >= x.material for x in means if x.epsilon == epsilon) for epsilon in BUDGETS
-    ]
+    means = ANSWERS.query("way == 'all' and owner == '' and truth >= material")
+    reached = [(means.epsilon == epsilon).sum() for epsilon in BUDGETS]
     text = " ".join((ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split())
     assert (
         f"Of {len(tables())} true mean gains, {reached[0]} reach 5 % at ε = 1, and {reached[1]} "
@@ -125,12 +127,11 @@ def test_the_page_counts_the_tables_whose_mean_gain_is_truly_material():
 
 
 def test_narrower_intervals_keep_the_stated_verdicts_at_their_whole_width_and_miss_the_targets():
-    told = [x for x in ANSWERS if x.owner != "" and x.way in ("owner", "all")]
-    assert [scaled_to(x, 1.0).verdict for x in told] == [x.verdict for x in told]
-    for way in ("owner", "all"):
-        half = [scaled_to(x, 0.5) for x in told if x.way == way]
-        assert np.mean([x.decided for x in half]) < 0.2
-        assert np.mean([x.covered for x in half]) < 0.93
+    told = ANSWERS.query("owner != '' and way in ('owner', 'all')")
+    assert scaled_to(told, 1.0).verdict.tolist() == told.verdict.tolist()
+    for _, half in scaled_to(told, 0.5).groupby("way"):
+        assert half.decided.mean() < 0.2
+        assert half.covered.mean() < 0.93
 
 
 def test_the_table_of_the_picture_does_not_replace_the_answers():

@@ -12,12 +12,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from analysis.exact import bounds
-from analysis.exact.bounds import answer_noise, excess_bound, step_sizes, with_transient
 from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.per_update import moments
-from tests.theory import collab_as_printed
+from tests.theory import bounds, collab_as_printed
 from tests.theory.async_as_printed import as_printed
+from tests.theory.bounds import answer_noise, excess_bound, step_sizes, with_transient
 
 pytestmark = pytest.mark.long
 

@@ -140,4 +140,4 @@ def test_the_guess_is_off_as_predicted():
     spread = weight_spread(window, n, TOTAL, MOST)
     spread += additive_spread(window, n, TOTAL, float(np.square(moved).sum(axis=3).mean()), 1.0)
     found = guess(np.full(P, P**-0.5), weight, moved, servers)
-    assert found.error == pytest.approx(guess_error(spread, n, servers), rel=0.03)
+    assert found == pytest.approx(guess_error(spread, n, servers), rel=0.03)

@@ -5,10 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.exact.given_order import ordered
 from analysis.exact.per_update import moments
-from analysis.exact.silence import mean_gap, silent_by
-from analysis.exact.with_budgets import capped_moments
+from analysis.exact.silence import silent_by
+from analysis.exact.turns import capped_moments, ordered
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.answers import AnswerModel
@@ -17,7 +16,9 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import RELEASED
@@ -90,6 +91,24 @@ def test_losses_thin_the_choice_and_moments_stay_exact(resend):
         assert seen([score("ψ", found, psi(CASE, bug))]) > 5
 
 
+def mean_gap(net):
+    """Return the mean time from one update to the next under a lock, (1 + Σ λ h S)/Σ λ q.
+
+    λ h requests of an owner reach a free learner per time unit, each locks it for S in the mean,
+    and λ q end in an update. With times q, c, a of query, computing and answer, lost queries l_q,
+    and A transmissions per answer that is begun, S = q + (1 − l_q)(c + A a), or with c for each of
+    them where they are computed anew.
+    """
+    law, loss = releases(net), net.channel.packet_loss
+    query, request = (np.array(loss(message).shares(3)) for message in ("query", "request"))
+    asked, compute, answer = (np.array(net.mean_times(stage)) for stage in STAGES)
+    sent = np.array([mean_attempts(each, law.attempts) for each in law.loss.tolist()])
+    reached = np.array(CLOCK.rate) * (1 - request)
+    work = (sent if law.fresh else 1.0) * compute + sent * answer
+    used = reached * (1 - query) * (1 - law.loss**law.attempts)
+    return (1 + reached @ (asked + (1 - query) * work)) / used.sum()
+
+
 @pytest.mark.parametrize("resend", ["same", "fresh"])
 def test_answers_that_are_lost_are_released(resend):
     trace, law = lossy_trace(resend), releases(lossy(resend))
@@ -137,11 +156,11 @@ def test_moments_given_the_order_are_those_of_each_order():
     owners = np.stack([trace.updates["owner"] - 1 for trace in traces])
     found = samples(CASE, traces)
     given = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance)
-    exact = given.excess[:, 0] / FIT.least
+    exact = given[:, 0] / FIT.least
     require([score("ψ", found - exact + exact.mean(), exact.mean())], error=0.01)
     louder = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance * 1.21)
     turned = ordered(CASE.process, owners[:, ::-1], np.array([UPDATES]), CASE.variance)
     for planted in (louder, turned):  # planted bugs: noise + 10 %, and the last first
-        bug = planted.excess[:, 0] / FIT.least
+        bug = planted[:, 0] / FIT.least
         assert seen([score("ψ", found - bug + bug.mean(), bug.mean())]) > 5
     assert exact.std() < 0.8 * found.std()  # what averaging over noise saves

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from analysis.again import traces_of
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
-from analysis.one_panel import DOTS, TRUTH, one_panel, written
+from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
@@ -26,7 +27,6 @@ from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, meetings
 from asyncdp_sim.results import Result, Sweep
@@ -70,9 +70,7 @@ class Gossip:
 
 @once(8)
 def _gossip(result: Result) -> Gossip:
-    said = scenario(result)
-    streams = Streams(said.run.seed)
-    return Gossip(said, simulate(said.network, streams.within("replicate", 1)))
+    return Gossip(scenario(result), *traces_of(scenario(result), 1))
 
 
 def gossip(sweep: Sweep, graph: str) -> Gossip:
@@ -240,18 +238,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         ),
         Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
     )
-    caption = (
-        f"Squared sensitivity of an owner's inputs after {DRAWN} rounds, with new noise in every "
-        "round, over that of a curator who publishes the noisy mean of each round, on a grid of 4 "
-        "by 4 owners. Dots: mean over owners; lines: spread of owners, no uncertainty."
-    )
+    caption = text("threat-models", rounds=DRAWN)
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    note = (
-        "A curator publishes each round's noisy mean. Sums: of all that a node receives in a "
-        "round; messages: each of them. Lines: least to most exposed owner, no uncertainty. To "
-        "hide s times the squared sensitivity, noise must be √s times as large."
-    )
+    note = text("threat-models", "note")
     title, name = learned(mean, most), "threat-models"
     return [one_panel(name, title, marks, sides, caption, table, results, 2.6, note)]
 

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import PSI, TRUTH, one_panel, written
+from analysis.again import traces_of
+from analysis.one_panel import PSI, TRUTH, one_panel, text, written
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
 from asyncdp_sim.figures.drawer import Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
-from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, mean_psi_at_end
-from asyncdp_sim.network import simulate
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, estimates, mean_psi_at_end
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
@@ -33,7 +32,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from scenarios.papers.claims import Range
+from scenarios.papers.claims import Range, cell_of
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import SURE, once, scenario
 
@@ -49,12 +48,7 @@ WATCHED = 8
 
 def cell(sweep: Sweep, name: str, absent: float) -> Result:
     """Return the result of a variant at a share of absent owners."""
-    [found] = [
-        each.result
-        for each in sweep.cells
-        if each.values[VARIANT] == name and abs(1 - absent - float(each.values[PRESENT])) < 1e-9
-    ]
-    return found
+    return cell_of(sweep, {VARIANT: name, PRESENT: round(1 - absent, 9)}).result
 
 
 def both(sweep: Sweep, name: str, absent: float) -> tuple[Result, Result]:
@@ -124,9 +118,7 @@ def again(result: Result, deadline: float | None = None) -> tuple[Scenario, list
     """Return a result's scenario, perhaps with a deadline, and its networks, simulated again."""
     settings = () if deadline is None else (f"protocol.deadline={deadline}",)
     found = load(result.directory / "scenario.toml", settings)[0].base()
-    streams, network = Streams(found.run.seed), found.network
-    scopes = [streams.within("replicate", r) for r in range(1, WATCHED + 1)]
-    return found, [simulate(network, scope, events=True) for scope in scopes]
+    return found, traces_of(found, WATCHED, events=True)
 
 
 def _rounds(result: Result) -> tuple[int, int]:
@@ -151,7 +143,11 @@ def around(sweep: Sweep, name: str, absent: float) -> Range:
     """Return a window of standard errors of that share around the binomial's."""
     asked, _ = _rounds(cell(sweep, name, absent))
     share = in_theory(sweep, name, absent)
-    about = SURE * sqrt(share * (1 - share) / asked)
+    return _near(share, asked)
+
+
+def _near(share: float, count: int) -> Range:
+    about = SURE * sqrt(share * (1 - share) / count)
     return share - about, share + about
 
 
@@ -160,11 +156,10 @@ def fewest(sweep: Sweep) -> float:
     found = []
     for each in sweep.cells:
         listener: Any = scenario(each.result).privacy.listener
-        if listener.sees_sums:
-            replicate, k = each.result.columns("updates", "replicate", "k")
-            if len(k) > 0:
-                counts = np.unique(np.stack([replicate, k]), axis=1, return_counts=True)[1]
-                found.append(counts.min() - (16 - listener.dropouts))
+        keys = np.stack(each.result.columns("updates", "replicate", "k"))
+        if listener.sees_sums and keys.size > 0:
+            counts = np.unique(keys, axis=1, return_counts=True)[1]
+            found.append(counts.min() - (16 - listener.dropouts))
     return float(min(found))
 
 
@@ -225,13 +220,9 @@ def expansion(_: Sweep, users: int, numbers: int) -> float:
 def late(sweep: Sweep, name: str, absent: float) -> float:
     """Return the share of released answers that are late, with a deadline."""
     _, traces = again(cell(sweep, name, absent), DEADLINE)
-    events: list[Any] = [trace.events for trace in traces]
-    came = [
-        (each["kind"] == EventKind.answer_discarded) & (each["detail"] == Detail.late)
-        for each in events
-    ]
-    discarded = sum(int(each.sum()) for each in came)
-    return discarded / sum(int(trace.released.sum()) for trace in traces)
+    events: Any = np.concatenate([trace.events for trace in traces])
+    came = (events["kind"] == EventKind.answer_discarded) & (events["detail"] == Detail.late)
+    return int(came.sum()) / sum(int(trace.released.sum()) for trace in traces)
 
 
 def late_in_theory(sweep: Sweep, name: str, absent: float) -> Range:
@@ -241,9 +232,7 @@ def late_in_theory(sweep: Sweep, name: str, absent: float) -> Range:
     """
     found, traces = again(cell(sweep, name, absent), DEADLINE)
     left = DEADLINE - found.latency.query.mean  # type: ignore[union-attr]
-    share, released = float(np.exp(-5 * left)), sum(int(t.released.sum()) for t in traces)
-    about = SURE * sqrt(share * (1 - share) / released)
-    return share - about, share + about
+    return _near(float(np.exp(-5 * left)), sum(int(t.released.sum()) for t in traces))
 
 
 def unmasked(sweep: Sweep, name: str, absent: float) -> float:
@@ -301,21 +290,17 @@ larger = partial(over, lambda result: bytes_of_update(scenario(result)))
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ of sums over that of single answers, against the share of sums that are opened."""
-    table: dict[str, Array] = {}
-    for each in sweep.cells:
-        name, absent = str(each.values[VARIANT]), round(1 - float(each.values[PRESENT]), 9)
-        if name != SINGLE:
-            ratio, low, high = psi_over_single(sweep, name, absent)
-            row: dict[str, str | float] = {
-                "absent": absent,
-                "kind": name,
-                "opened": in_theory(sweep, name, absent),
-                "ratio": ratio,
-                "ratio_low": low,
-                "ratio_high": high,
-            }
-            for column, value in row.items():
-                table[column] = np.append(table.get(column, []), value)
+    at = [
+        (str(each.values[VARIANT]), round(1 - float(each.values[PRESENT]), 9))
+        for each in sweep.cells
+        if each.values[VARIANT] != SINGLE
+    ]
+    table = {
+        "absent": np.array([absent for _, absent in at]),
+        "kind": np.array([name for name, _ in at]),
+        "opened": np.array([in_theory(sweep, *each) for each in at]),
+        **estimates("ratio", [psi_over_single(sweep, *each) for each in at]),
+    }
     marks = [
         Layer("level", y=1.0, look=TRUTH),
         written(LEAST, 1.0, "single answers better", "above"),
@@ -324,9 +309,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     needed = np.array([str(kind).partition(",")[0] for kind in table["kind"]])
     for name, look in zip(dict.fromkeys(needed), looks(len(set(needed))), strict=False):
         look |= {"linestyle": "none", "markersize": 3.5, "elinewidth": 0.9, "capsize": 0}
-        at, said = np.maximum(table["opened"], LEAST), f"sums that need {name}"
+        share, said = np.maximum(table["opened"], LEAST), f"sums that need {name}"
         chosen = ends(table, "ratio")[:, needed == name]
-        marks.append(measured(at[needed == name], chosen, name=said, clip_on=False, **look))
+        marks.append(measured(share[needed == name], chosen, name=said, clip_on=False, **look))
     sides = (
         Side(
             "share of sums that open (enough owners stay)",
@@ -342,17 +327,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             grid=True,
         ),
     )
-    caption = (
-        "Mean ψ when no owner may answer any more, or after 400 units, over that of answers one by "
-        "one at as much absence, with 95 % intervals. All owners spend ε = 1 against the learner, "
-        "which receives every answer, or sums. A dot is a kind of sum and a share of absent "
-        "owners; where fewer sums open than the axis has, it stands at the edge."
-    )
+    caption = text("price-of-secure-sums")
     results = [each.result for each in sweep.cells]
-    note = (
-        f"{PSI}. It is a fit, no gain. A sum opens if enough owners stay for all its steps, and is "
-        "lost otherwise. The more answers it needs, the less noise each adds."
-    )
+    note = text("price-of-secure-sums", "note", psi=PSI)
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
     return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
 

@@ -79,25 +79,6 @@ def exponent(sweep: Sweep, below: float, least: float | None = None) -> float:
     return float(np.polyfit(np.log(epsilons), np.log(means), 1)[0])
 
 
-def uniformity(sweep: Sweep) -> float:
-    """Return how far the owners' shares of updates are from equal, in standard errors of χ²."""
-    result = sweep.cells[0].result
-    (owner,) = result.columns("updates", "owner")
-    found = np.bincount(owner, minlength=result.n_owners + 1)[1:]
-    expected = len(owner) / result.n_owners
-    degrees = result.n_owners - 1
-    return float((np.sum((found - expected) ** 2) / expected - degrees) / sqrt(2 * degrees))
-
-
-def repeats(sweep: Sweep) -> float:
-    """Return how often an owner follows itself, in standard errors off 1/N."""
-    result = sweep.cells[0].result
-    (owner,) = result.columns("updates", "owner")
-    share, pairs = 1 / result.n_owners, len(owner) - 1
-    again = np.count_nonzero(owner[1:] == owner[:-1])
-    return float((again - pairs * share) / sqrt(pairs * share * (1 - share)))
-
-
 def gaining(sweep: Sweep, psi: float) -> float:
     """Return how many hospitals' own optima have a larger ψ than this."""
     return float(np.count_nonzero(alone_against_size.of_owners(line(sweep.cells[0]))[1] > psi))

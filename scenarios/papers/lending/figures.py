@@ -9,40 +9,22 @@ from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
-from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
+from scenarios.papers import claims, replayed
+from scenarios.papers.claims import OURS, SENTENCES, Claim
 from scenarios.papers.exact import exactly
 from scenarios.papers.figure import (
     AS_PUBLISHED,
     AS_WRITTEN,
     EVERY,
     SOUND,
-    TEXT,
     Settings,
     enforced,
     read_figures,
 )
 from scenarios.papers.lending import readings, reasons
-from scenarios.papers.lending.readings import (
-    ALONE,
-    RECORDS,
-    by_chance,
-    published_end,
-    run_over_exact,
-)
-from scenarios.papers.lending.reasons import (
-    ANSWERS,
-    AT_SIZE,
-    BANKS,
-    BUDGET,
-    ENDS,
-    L2_IN_L1,
-    ONE_DRAW,
-    PAYS_AT,
-    PAYS_AT_TOO,
-    XI,
-)
+from scenarios.papers.lending.readings import ALONE, RECORDS
+from scenarios.papers.lending.reasons import ANSWERS, AT_SIZE, BANKS, BUDGET, ENDS, XI
 from scenarios.papers.noise import scale_claims
-from scenarios.papers.replayed import feature_claims, order_claims, replay_claims
 
 WRITTEN: Settings = (
     "privacy.noise=vector",
@@ -78,7 +60,7 @@ def figure_3(sweep: Sweep) -> list[Picture]:
         for cell in sweep.cells
     ]
     scaled = "published end of figure 3" + ("" if same else ", by n_i⁻²")
-    ends = Reference(scaled, "published_end", published_end)
+    ends = Reference(scaled, "published_end", readings.published_end)
     return [
         convergence.by_update(lines),
         markers(sweep, BUDGET, references=(LENDING, ends), name="ends"),
@@ -106,7 +88,7 @@ def figure_6(sweep: Sweep) -> list[Picture]:
 
 def figure_7(sweep: Sweep) -> list[Picture]:
     """Draw the surface as lines, with what bank 1 learns alone, and two cuts through both."""
-    cuts = (PAYS_AT_TOO, PAYS_AT)
+    cuts = (reasons.PAYS_AT_TOO, reasons.PAYS_AT)
     beside = (ALONE, exactly(sweep))
     return [
         surface(sweep, BANKS, BUDGET, references=beside),
@@ -116,17 +98,31 @@ def figure_7(sweep: Sweep) -> list[Picture]:
 
 _PROMISE = "share of cells that are private as claimed"
 PROMISE = (
-    Claim(_PROMISE, private, 1, 1, 1.0, ONE_DRAW, judges=SENTENCES["PRIVATE"]),
-    Claim(_PROMISE, private, 1, 1, 1.0, L2_IN_L1, (AS_WRITTEN,), judges=SENTENCES["PRIVATE"]),
-    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=SENTENCES["PRIVATE"]),
+    Claim(_PROMISE, claims.private, 1, 1, 1.0, reasons.ONE_DRAW, judges=SENTENCES["PRIVATE"]),
+    Claim(
+        _PROMISE,
+        claims.private,
+        1,
+        1,
+        1.0,
+        reasons.L2_IN_L1,
+        (AS_WRITTEN,),
+        judges=SENTENCES["PRIVATE"],
+    ),
+    Claim(_PROMISE, claims.private, 1, 1, 1.0, variants=(SOUND,), judges=SENTENCES["PRIVATE"]),
 )
 THE_SCALE = scale_claims(dict.fromkeys(EVERY, XI), SENTENCES["SCALE"])
-THE_ORDER = order_claims(EVERY)
-THE_RUN = (*replay_claims(dict.fromkeys(EVERY, XI)), *THE_ORDER, *feature_claims(EVERY))
+THE_ORDER = replayed.order_claims(EVERY)
+THE_RUN = (
+    *replayed.replay_claims(dict.fromkeys(EVERY, XI)),
+    *THE_ORDER,
+    *replayed.feature_claims(EVERY),
+)
 """What a run is besides its noise: its equations, its order of owners, and its features."""
 BY_CHANCE = Claim(
-    "mean ψ of the runs over its exact expectation, geometric mean over cells", run_over_exact,
-    published=1.0, variants=TEXT, window=by_chance, judges=OURS,
+    "mean ψ of the runs over its exact expectation, geometric mean over cells",
+    readings.run_over_exact, published=1.0, variants=(AS_PUBLISHED, AS_WRITTEN),
+    window=readings.by_chance, judges=OURS,
 )  # fmt: skip
 C_OF_LAW = (
     "c of c/(ε n_i)², cells inside the box: as drawn (by equation (6) with n = Σ n_i the printed "
@@ -134,6 +130,6 @@ C_OF_LAW = (
 )
 FIGURES = read_figures(
     Path(__file__).with_suffix(".toml"),
-    {**vars(readings), **vars(reasons), **globals(), "moved": moved, "BY_CHANCE": (BY_CHANCE,)},
+    {**vars(claims), **vars(readings), **vars(reasons), **globals(), "BY_CHANCE": (BY_CHANCE,)},
 )
 """In the paper's order."""

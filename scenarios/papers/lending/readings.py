@@ -10,7 +10,7 @@ import numpy as np
 from analysis.papers.grids import Grid, grid, ratios, slopes
 from analysis.studies.psi_lines import CONSTANT, Reference, series_of
 from analysis.studies.psi_lines import LENDING as LAW
-from asyncdp_sim.core.words import as_float
+from asyncdp_sim.core.words import known
 from asyncdp_sim.figures.convergence import quartiles
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
@@ -50,8 +50,7 @@ def relative_end(sweep: Sweep, epsilon: float) -> float:
 
 
 def _part(sweep: Sweep, epsilon: float, part: str) -> float:
-    psi = as_float(at(sweep, epsilon).result.summary["psi_final"][part])
-    return np.nan if psi is None else psi
+    return known(at(sweep, epsilon).result.summary["psi_final"][part])
 
 
 def cost(sweep: Sweep, epsilon: float) -> float:
@@ -88,14 +87,13 @@ def least_widening(sweep: Sweep) -> float:
 
 def run_over_exact(sweep: Sweep) -> float:
     """Return mean ψ at the end over its expectation, the geometric mean over cells inside."""
-    known = exactly(sweep)
-    found = [(_part_of(cell) / known.at(cell)) for cell in sweep.cells if isfinite(known.at(cell))]
+    exact = exactly(sweep)
+    found = [(_part_of(cell) / exact.at(cell)) for cell in sweep.cells if isfinite(exact.at(cell))]
     return float(np.exp(np.mean(np.log(found)))) if len(found) > 0 else np.nan
 
 
 def _part_of(cell: Cell) -> float:
-    psi = as_float(cell.result.summary["psi_final"]["mean"])
-    return np.nan if psi is None else psi
+    return known(cell.result.summary["psi_final"]["mean"])
 
 
 def by_chance(sweep: Sweep) -> Range:
@@ -110,8 +108,8 @@ def by_chance(sweep: Sweep) -> Range:
 
 def over(found: Grid, reference: Reference) -> float:
     """Return ψ over a reference, the geometric mean over cells inside; NaN where there is none."""
-    known = ratios(found, reference)
-    return float(np.exp(np.log(known).mean())) if len(known) > 0 else np.nan
+    inside = ratios(found, reference)
+    return float(np.exp(np.log(inside).mean())) if len(inside) > 0 else np.nan
 
 
 def constant(sweep: Sweep) -> float:
@@ -168,10 +166,7 @@ def crossing(sweep: Sweep, epsilon: float) -> float:
     cells = [cell for cell in sweep.cells if cell.values[BUDGET] == epsilon]
     cells.sort(key=lambda cell: int(cell.values[BANKS]))
     counts = np.log([float(cell.values[BANKS]) for cell in cells])
-    psi = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in cells]
-    over = np.log([np.inf if each is None else each for each in psi]) - np.log(
-        [alone(cell) for cell in cells]
-    )
+    over = np.log([e.result.mean_psi for e in cells]) - np.log(list(map(alone, cells)))
     if over[0] < 0:
         return float(np.exp(counts[0]))
     for (n, a), (m, b) in pairwise(zip(counts, over, strict=True)):
@@ -186,8 +181,8 @@ def sound_over_exact(sweep: Sweep) -> float:
 
 
 def summary(sweep: Sweep, name: str) -> float:
-    """Return a number of the first cell's summary."""
-    return float(sweep.cells[0].result.summary[name])
+    """Return a number of the first cell's summary; NaN where it has none."""
+    return known(sweep.cells[0].result.summary[name])
 
 
 def end_over_exact(sweep: Sweep) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.studies import collusion, studies
@@ -202,17 +203,18 @@ def test_a_sweep_is_run_again_and_drawn_with_infinity_at_the_end(tmp_path):
 def test_nothing_worked_out_is_no_error():
     short: Scenario = parse(Scenario, tomllib.loads(SWEPT.replace("updates = 40", "updates = 1")))
     found = collusion.learned(short)
-    assert found.answers == 0
-    assert np.isnan([found.single, found.mean, found.noise]).all()
+    assert found["answers"] == 0
+    assert np.isnan([found["single"], found["mean"], found["noise"]]).all()
 
 
 def test_curious_servers():
-    rows = [r for n in (2, 3) for r in curious_servers.measured(4, n, clients=300)]
-    assert [r.error for r in rows if r.servers == r.uploads] == [0.0] * 4
-    assert all(abs(r.error - r.expected) < 0.1 for r in rows)
-    picture = curious_servers.by_servers([r for r in rows if r.additive == 1])
+    few = [curious_servers.measured(4, n, clients=300) for n in (2, 3)]
+    rows = pd.concat(few, ignore_index=True)
+    assert rows.query("servers == uploads").error.tolist() == [0.0] * 4
+    assert (abs(rows.error - rows.expected) < 0.1).all()
+    picture = curious_servers.by_servers(rows.query("additive == 1"))
     assert list(picture.table["servers"]) == [1, 2, 1, 2, 3]
     [errors] = picture.figure.axes
     assert list(errors.lines[2].get_xdata()) == [1, 2, 3]
-    known = 100 * min(r.error for r in rows if r.additive == 1 and r.servers < r.uploads)
+    known = 100 * rows.query("additive == 1 and servers < uploads").error.min()
     assert f"servers miss a gradient by {known:.2g} %" in picture.said.title

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from analysis.exact.learning import process_of
-from analysis.exact.noise_gain import noise_gain
 from analysis.exact.per_update import moments
 from analysis.exact.silence import answering
 from asyncdp_sim.core.errors import SpecError
@@ -82,11 +81,15 @@ def exactly(scenario: Scenario) -> Demand:
     law = answering(scenario.network)
     assert not isinstance(law, Unknown)
     algorithm, process = process_of(known, known.objective, law.chosen)
-    quiet = moments(process, initial=algorithm.initial)
+
+    def psi(noise=None):
+        found = moments(process, noise, initial=algorithm.initial).expected_excess()
+        return found[-1] / known.objective.least
+
     variance = known.problem.task.reply.noise.variance
     own = scenario.privacy.epsilons(scenario.owners.count)
-    least, gain = known.objective.least, noise_gain(process)[-1]
-    return Demand(quiet.expected_excess()[-1] / least, gain * variance * own**2 / least)
+    noise = np.diag(variance)  # of one owner alone
+    return Demand(psi(), (np.array(list(map(psi, noise))) - psi()) * own**2)
 
 
 def test_the_cost_of_noise_is_that_of_exact_moments():

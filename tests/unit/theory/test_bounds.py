@@ -5,8 +5,11 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from analysis.exact import bounds
-from analysis.exact.bounds import (
+from analysis.exact.synchronous import moments
+from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
+from tests.theory import bounds, collab_as_printed
+from tests.theory.async_as_printed import as_printed
+from tests.theory.bounds import (
     GeometricBound,
     along,
     answer_noise,
@@ -15,10 +18,6 @@ from analysis.exact.bounds import (
     step_sizes,
     with_transient,
 )
-from analysis.exact.synchronous import moments
-from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from tests.theory import collab_as_printed
-from tests.theory.async_as_printed import as_printed
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 

@@ -5,13 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.exact.given_order import ordered, standard_error
 from analysis.exact.gossip_map import gossip_map_of
-from analysis.exact.grid import grid
-from analysis.exact.learning import exact
-from analysis.exact.noise_gain import noise_gain
+from analysis.exact.learning import Expected, exact, grid
 from analysis.exact.per_update import moments
-from analysis.exact.with_budgets import capped_moments, capped_size
+from analysis.exact.turns import capped_moments, capped_size, ordered
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs import run
@@ -42,7 +39,6 @@ def test_the_map_of_an_objective():
 def test_divergence_is_infinite_not_an_error():
     process = gossip_map_of(problem(), rho=1e9, updates=200)
     assert not np.all(np.isfinite(moments(process, np.ones(3)).second))
-    assert not np.all(np.isfinite(noise_gain(process)))
 
 
 def test_a_projection_that_does_not_act_is_none():
@@ -86,8 +82,8 @@ def test_a_grid_is_the_single_forecasts():
     swept = together(sweep=sweep)
     for values, point in zip(swept.grid(), grid(swept), strict=True):
         one = told(swept.cell(values))
-        assert point.psi == pytest.approx(one.psi[-1], rel=1e-12)
-        assert point.noise_free == pytest.approx(one.noise_free[-1], rel=1e-12)
+        assert point.psi == pytest.approx(one.psi, rel=1e-12)
+        assert point.noise_free == pytest.approx(one.noise_free, rel=1e-12)
 
 
 def test_an_average_without_digits_is_said():
@@ -97,11 +93,11 @@ def test_an_average_without_digits_is_said():
 
 def test_an_early_model_that_leaves_the_box_is_seen_behind_the_average():
     wide = {"kind": "collab-2", "step": 3.0}
-    free = told(together(algorithm=wide))
-    bound = 1.5 * float(free._loud.judged.reach)
-    assert bound < free._loud.model.reach
-    box = {"kind": "ridge", "regularisation": 0.1, "theta_max": bound}
-    assert told(together(algorithm=wide, model=box)) == ("the projection onto Θ may act",)
+    assert isinstance(told(together(algorithm=wide)), Expected)
+    for bound, refuted in ((300.0, True), (4000.0, False)):  # averages reach 189, models 3332
+        box = {"kind": "ridge", "regularisation": 0.1, "theta_max": bound}
+        found = told(together(algorithm=wide, model=box))
+        assert (found == ("the projection onto Θ may act",)) is refuted
 
 
 # Recursions over counts, and given the order of updates, against every order there is.
@@ -142,17 +138,16 @@ def every_order(caps):
 def test_all_ways_agree(case, caps):
     owners, chance = every_order(caps)
     assert chance.sum() == pytest.approx(1.0)
-    given = ordered(case.process, owners, KS, case.variance, noise=case.noise, initial=case.initial)
+    how = {"noise": case.noise, "initial": case.initial}
+    loud, still = (ordered(case.process, owners, KS, v, **how) for v in (case.variance, None))
     found = capped_moments(
         case.process, np.array(caps), case.variance, noise=case.noise, initial=case.initial
     )
     quiet = capped_moments(case.process, np.array(caps), noise=case.noise, initial=case.initial)
     shown = min(UPDATES, sum(caps)) + 1
-    np.testing.assert_allclose((chance @ given.excess)[:shown], found.expected_excess(), rtol=1e-12)
-    np.testing.assert_allclose(
-        (chance @ given.noise_free)[:shown], quiet.expected_excess(), rtol=1e-12
-    )
-    assert np.all(given.excess[:, shown:] == given.excess[:, shown - 1 : shown])
+    np.testing.assert_allclose((chance @ loud)[:shown], found.expected_excess(), rtol=1e-12)
+    np.testing.assert_allclose((chance @ still)[:shown], quiet.expected_excess(), rtol=1e-12)
+    assert np.all(loud[:, shown:] == loud[:, shown - 1 : shown])
     if min(caps) == UPDATES:
         exact = moments(case.process, case.variance, noise=case.noise, initial=case.initial)
         for name in ("mean", "second", "copies_mean", "copies_second", "cross_second"):
@@ -166,12 +161,9 @@ def test_another_fitness_may_judge_and_some_k_do():
     some = np.array([0, 4])
     found = ordered(case.process, owners, some, case.variance, hessian=hessian, optimum=optimum)
     one = moments(case.process, case.variance)
-    np.testing.assert_allclose(
-        found.excess[:, 0], one.expected_excess(hessian, optimum)[0], rtol=1e-12
-    )
+    np.testing.assert_allclose(found[:, 0], one.expected_excess(hessian, optimum)[0], rtol=1e-12)
     every = ordered(case.process, owners, KS, case.variance, hessian=hessian, optimum=optimum)
-    np.testing.assert_allclose(found.excess, every.excess[:, some], rtol=1e-12)
-    assert standard_error(np.array([[1.0], [3.0]])) == pytest.approx([1.0])
+    np.testing.assert_allclose(found, every[:, some], rtol=1e-12)
 
 
 def test_an_owner_that_never_has_an_update_is_not_waited_for():
@@ -181,11 +173,11 @@ def test_an_owner_that_never_has_an_update_is_not_waited_for():
     assert np.all(np.isfinite(found.second))
 
 
-def test_orders_do_not_mix(monkeypatch):
+def test_orders_do_not_mix():
     case, owners = CASES[0].values[0], every_order((2, 3, 1))[0]
-    together = ordered(case.process, owners, KS, case.variance).excess
-    monkeypatch.setattr("analysis.exact.given_order.NUMBERS", 1)  # one at a time
-    assert np.array_equal(together, ordered(case.process, owners, KS, case.variance).excess)
+    together = ordered(case.process, owners, KS, case.variance)
+    for one, row in zip(together, owners, strict=True):
+        assert one == pytest.approx(ordered(case.process, row[None], KS, case.variance)[0])
 
 
 def test_the_size_of_a_recursion_over_counts():

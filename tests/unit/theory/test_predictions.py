@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import asyncdp_sim.theory.predict
 from analysis.exact.assumptions import out_of_order
-from analysis.exact.silence import mean_gap, silent_by
+from analysis.exact.silence import silent_by
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import members, parse
@@ -56,7 +56,6 @@ from tests.one_in import one_in
 from tests.tables import composed, table
 from tests.together import together
 from tests.unit.theory.spoken import (
-    ALOHA,
     BURSTS,
     CSMA,
     HALF,
@@ -287,16 +286,8 @@ def test_budgets_that_losses_may_end_are_not_promised():
     assert selection(lasting) == (0.5, 0.5)
 
 
-def test_the_mean_gap_is_that_of_the_lock_where_nothing_is_lost():
-    made = network(clock=UNEQUAL, compute=(SLOW, HALF, Exponential(mean=2), HALF))
-    assert mean_gap(made) == pytest.approx(1 / said(made, "throughput"))
-    shared = network(channel=ALOHA)
-    assert mean_gap(shared) == pytest.approx(1 / said(shared, "throughput"))
-    again = network(channel=ALOHA.model_copy(update={"retransmissions": 1}))
-    assert mean_gap(again) == Unknown("answers may wait before they are sent again")
-    regular = network(1, clock=DeterministicClock())
-    assert mean_gap(regular) == Unknown("clocks are deterministic, not Poisson")
-    assert releases(regular).chosen == 1.0
+def test_an_only_owner_makes_every_update_whatever_its_clock():
+    assert releases(network(1, clock=DeterministicClock())).chosen == 1.0
 
 
 # Kinds from outside inherit what a kind does, and nothing of what is known about it.
