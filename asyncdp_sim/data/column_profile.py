@@ -358,7 +358,10 @@ def _counted_date(seen: _Seen) -> str:
     for unit in WORDS["dates"]["counted"]:
         least, most = numbers.min() / unit["of_a_day"], numbers.max() / unit["of_a_day"]
         if unit["first"] < least <= most < unit["last"]:
-            first, day = spelled(numbers.min()), np.datetime64(unit["since"]) + int(least)
+            first, day = (
+                spelled(numbers.min()),
+                np.datetime64(unit["since"]) + np.timedelta64(int(least), "D"),
+            )
             return f"{unit['called']}? {first} would be {day}; they are read as numbers"
     texts = {spelled(value) for value in numbers}
     for form, width in (("%y%m%d", 6), ("%Y%j", 7)):
