@@ -43,6 +43,13 @@ SEEN = [
     *map(of_table, CASES["seen"]),
     ("x", NOISE, "number", Number(), ()),
     (
+        "zip",
+        [10_000 + 37 * j * j for j in range(ROWS)],
+        "number",
+        Drop(),
+        ("numbers that may be codes", "too many for a column each (200)"),
+    ),
+    (
         "case",
         range(ROWS),
         "number",
