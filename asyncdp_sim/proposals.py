@@ -53,7 +53,7 @@ def _lines(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template.filters |= {"toml": toml_of, "repr": repr}
+    template.filters |= {"toml": toml_of, "repr": repr, "in_unit": in_unit}
     path, public_path = (
         p if p is None or folder is None else os.path.relpath(p, folder)
         for p in (look.path, look.public_path)
@@ -151,21 +151,6 @@ class Timing:
             return cls(unit, number, None, online)
         length, other = exchange
         return cls(unit, number, length * SECONDS[other] / SECONDS[unit], online)
-
-    @property
-    def rate(self) -> str:
-        """The mean number of answers in a unit."""
-        return f"{1 / self.every:.6g}" if self.every is not None else ""
-
-    @property
-    def often(self) -> str:
-        """How often an owner can answer, in words."""
-        return in_unit(f"every {self.every:.6g} units", self.unit)
-
-    @property
-    def length(self) -> str:
-        """How long an exchange takes, in words."""
-        return in_unit(f"an exchange takes {self.exchange:.6g} units", self.unit)
 
     def describe(self) -> str:
         """Return what times mean."""

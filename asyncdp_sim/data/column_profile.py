@@ -171,7 +171,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     if beside.target is not None and dropped in ("", "text"):
         reason = next(_reasons(seen), None)
         if reason is None:
-            remarks += _doubts(seen)
+            remarks += _doubts(seen) if dropped == "" else []
         else:
             encoding, (dropped, remark) = Drop(), reason
             remarks = [remark]

@@ -50,7 +50,6 @@ from asyncdp_sim.data.declared_columns import (
     shipped,
 )
 from asyncdp_sim.data.splits import BuildRequest
-from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.text_columns import cells
@@ -308,6 +307,7 @@ class FraudData(DeclaredData):
 
     target_column = "Class"
     target_labels = (-1.0, 1.0)
+    _of_labels = True
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
@@ -332,8 +332,3 @@ class FraudData(DeclaredData):
 
         notes = (*table.notes, "Amount became log10(1 + Amount).")
         return replace(table.changed(shorten), notes=notes)
-
-    @override
-    def _projection(self, rows: Array, target: Array) -> Projection:
-        # A label is no quantity to centre.
-        return replace(super()._projection(rows, target), target_shift=0.0)

@@ -246,9 +246,9 @@ class PublicRows(Variant):
             On ``data.public_records``, where all public rows have one target.
         """
         require_targets(known)
-        again, rows = tuple[int, ...](), np.arange(len(known.targets))
+        again = () if self.redrawn == 0 else (self.redrawn,)
+        rows = np.arange(len(known.targets))
         if self.redrawn > 0:
-            again = (self.redrawn,)
             generator = streams.generator("data", "stand-in", "half", *again)
             rows = np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
         like = known.like[rows]

@@ -485,6 +485,10 @@ def _require(
         for option, name in asked
         if name is not None and name not in names
     ]
+    if owner is not None and owner in given:
+        faults.append(
+            Fault("--column or --drop", f"{owner!r}", "allowed is another column than --owner")
+        )
     if target is not None and target == owner:
         faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
     encoding = given.get(target or "")

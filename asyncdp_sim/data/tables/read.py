@@ -181,7 +181,7 @@ def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.D
     for name in frame.columns.drop(owner, errors="ignore") if len(words) > 0 else ():
         lowered = words_of(words, name)
         gaps = [written(value).strip().lower() in lowered for value in frame[name]]
-        frame[name] = frame[name].mask(gaps)
+        frame[name] = frame[name].mask(np.array(gaps, dtype=np.bool_))
     return frame
 
 
@@ -354,7 +354,7 @@ def require_one_header(
         shown_names = ", ".join(names[:3])
         problem = f"{path!r}, whose row 1 holds {called} ({shown_names}) in place of numbers"
         raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
-    same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
+    same = [frame[name].iloc[shown].isin([name]).to_numpy(np.bool_) for name in frame.columns]
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
     if len(again) > 0 and len(same) > 1:
         key, file = ("data.public_path", public_path) if public_path else ("data.path", path)

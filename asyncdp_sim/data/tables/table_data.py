@@ -203,8 +203,7 @@ class TableData(TableRecipe):
         lambda self: getattr(self.columns.get(self.target), "labels", None)
     )
     """The classes of the target, if it has some; empty where public rows say which."""
-    _of_labels: ClassVar[bool] = trait(lambda self: self._labels is not None)
-    """Whether the target is one of classes, which no shift centres."""
+    _of_labels = trait(lambda self: self._labels is not None)
     classes = trait(lambda self: self._labels or ())
 
     uncentred = trait(
@@ -425,11 +424,6 @@ class TableData(TableRecipe):
         afresh = replace(request, streams=request.streams.afresh())
         values_of = partial(raw_values, ground.frame, key=self._split_key)
         return TableToSplit(afresh, values_of, len(unknown), held_back, unknown, unknown)
-
-    @override
-    def _projection(self, rows: Array, target: Array) -> Projection:
-        projection = super()._projection(rows, target)
-        return replace(projection, target_shift=0.0) if self._of_labels else projection
 
     def _encoded(self, raw: RawTable, collector: FaultCollector) -> Encoded:
         """Return a table as numbers, with targets of 0 where they are wrong."""

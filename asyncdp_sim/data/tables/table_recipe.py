@@ -4,6 +4,7 @@ import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -128,6 +129,8 @@ class TableRecipe(DataKind):
         values = self._column(column)
         return self._row_split.named(values[: max(len(values) - self._held_back, 0)])
 
+    _of_labels: ClassVar[bool] = False
+    """Whether the target is one of labels, which no shift centres."""
     chosen_by: ClassVar[int | None] = None
     """The seed by which public rows are chosen; None where they are the last ones."""
     _held_back: ClassVar[int] = trait(
@@ -289,7 +292,8 @@ class TableRecipe(DataKind):
 
     def _projection(self, rows: Array, target: Array) -> Projection:
         """Return what the public rows make of all rows and targets."""
-        return self.preprocessing.fit(rows, target, self.features)
+        projection = self.preprocessing.fit(rows, target, self.features)
+        return replace(projection, target_shift=0.0) if self._of_labels else projection
 
     def _public(self, table: Table, first: int, places: FileRows | None) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.

@@ -374,6 +374,19 @@ def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, name):
     assert sorted(np.concatenate(data.build(2, None, Streams(1)).held_out_rows)) == latest
 
 
+@pytest.mark.parametrize("cell", ["", "x", "2024-05-17", "inf", "-1"])
+def test_a_private_time_moves_no_other_row(tmp_path, cell):
+    """One text among numbers put 9 behind 10 for all owners."""
+    days = [str(day) for day in range(40)]
+    before, after = (
+        in_time(tmp_path, times).build(2, None, Streams(1)).held_out_rows
+        for times in (days, [*days[:6], cell, *days[7:]])
+    )
+    assert [[*rows] for rows in before] == [[24, 26, 28], [25, 27, 29]]
+    assert [*after[1]] == [25, 27, 29]
+    assert {*after[0]} - {6} <= {24, 26, 28}
+
+
 def test_dates_that_do_not_sort_as_texts_are_refused(tmp_path):
     line = r'data.columns.day = \{ kind = "date", format = "%d.%m.%Y" \}'
     with pytest.raises(DataError, match=f"data.order: given 'day', dates that do not .* {line}"):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.words import percent
 from asyncdp_sim.data.column_profile import looked_at, target_looked_at
@@ -42,6 +43,13 @@ def of_table(case):
 SEEN = [
     *map(of_table, CASES["seen"]),
     ("x", NOISE, "number", Number(), ()),
+    (
+        "zip",
+        [10_000 + 37 * j * j for j in range(ROWS)],
+        "number",
+        Drop(),
+        ("numbers that may be codes", "too many for a column each (200)"),
+    ),
     (
         "case",
         range(ROWS),
@@ -209,3 +217,17 @@ def test_whole_numbers_with_zeros_in_front_are_codes(name):
     assert seen.type == kind
     told = "codes with leading zeros, read as text; --column 'plz = { kind = \"number\" }' reads"
     assert (told in "; ".join(seen.suspicious)) == (kind == "text")
+
+
+@pytest.mark.parametrize("kind", ["Int64", "string", "boolean", "float64", "category"])
+def test_columns_with_gaps_of_every_kind_beside_a_list_of_sizes(tmp_path, kind):
+    """A gap of pandas' own kinds is neither true nor false, and no row is a list of rows."""
+    shown = pd.DataFrame({"site": ["A", "B"] * 20, "x": [1, None] * 20, "y": range(40)})
+    shown.astype({"x": kind}).to_parquet(tmp_path / "shown.parquet", index=False)
+    shown.head(0).to_parquet(tmp_path / "none.parquet", index=False)
+    (tmp_path / "sizes.csv").write_text("site,rows\nA,20\nB,90\n", encoding="utf-8")
+    asked = {"target": "y", "owner": "site", "missing": ("x=9",), "sizes": True}
+    found = look(str(tmp_path / "sizes.csv"), public_path=str(tmp_path / "shown.parquet"), **asked)
+    assert found.columns[0].missing == 0.5
+    with pytest.raises(DataError, match="the file has no rows"):
+        look(str(tmp_path / "sizes.csv"), public_path=str(tmp_path / "none.parquet"), **asked)
