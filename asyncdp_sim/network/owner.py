@@ -87,7 +87,7 @@ class Owner:
         self.online_for_query, self.online_at_tick = self.online_at_tick, None
 
     def attends(self, tick: int) -> bool:
-        """Return whether a message to it alone, outside any exchange, finds it online."""
+        """Return whether it is online; where that is drawn for each tick or query, draw it."""
         drawn = self.online_for_query or self.online_at_tick
         return self.offline_reasons == 0 and (drawn is None or drawn(tick))
 

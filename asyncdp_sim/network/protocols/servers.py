@@ -31,7 +31,7 @@ from asyncdp_sim.core.kernel import (
     Moment,
     Priority,
 )
-from asyncdp_sim.core.specification import Count, OneOrSeveral, per_owner, trait
+from asyncdp_sim.core.specification import Count, OneOrSeveral, per_owner, trait, wrong_length
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import TAGS
 from asyncdp_sim.core.words import extent
@@ -382,10 +382,7 @@ class Servers(ProtocolKind):
         if self.reach != "all" and self.reach > self.count:
             rule = f'allowed is "all", or a whole number from 2 to count = {self.count}'
             yield Fault("reach", str(self.reach), rule)
-        if isinstance(self.latency, tuple) and len(self.latency) != self.count:
-            shown = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
-            rule = f"allowed is one law, or a list with one per server, {self.count} in all"
-            yield Fault("latency", shown, rule)
+        yield from wrong_length("latency", self.latency, self.count, "law", "server")
         if self.graph is not None:
             yield from faults_of_servers(self.graph, self.count)
 

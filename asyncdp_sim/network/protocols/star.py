@@ -244,10 +244,7 @@ class Broadcast(ProtocolKind):
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
             yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
-        listens = owner.offline_reasons == 0 and (
-            owner.online_for_query is None or owner.online_for_query(kernel.tick)
-        )
-        if not listens:
+        if not owner.attends(kernel.tick):
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
         elif link.query_received(query.message, True):
             if query.message < owner.heard:  # a newer one has overtaken it
