@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -230,6 +231,7 @@ class Crowd:
         self._numbers = self._drawn.tolist()
 
 
+@dataclass(eq=False)
 class Joined:
     """The network of one replicate, for processes that join it.
 
@@ -243,14 +245,12 @@ class Joined:
         The streams of all that joins.
     """
 
-    def __init__(
-        self, owners: Sequence[Owner], learner: Learner, medium: Medium | None, streams: Scope
-    ) -> None:
-        self._owners = owners
-        self._learner = learner
-        self._medium = medium
-        self._streams = streams
-        self._cuts = Counter[int]()  # by owner, those that are not restored yet
+    _owners: Sequence[Owner]
+    _learner: Learner
+    _medium: Medium | None
+    _streams: Scope
+    _cuts: Counter[int] = field(default_factory=Counter)
+    """By owner, those that are not restored yet."""
 
     @property
     def n_owners(self) -> int:
