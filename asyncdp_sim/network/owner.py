@@ -19,8 +19,7 @@ from asyncdp_sim.core.kernel import (
     Waiting,
 )
 from asyncdp_sim.network.channels.kind import Backoff, Fate, Port
-from asyncdp_sim.network.exchanges import BroadcastQuery
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 

@@ -17,8 +17,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import LAST_TICK, block_to_ticks, to_ticks
 from asyncdp_sim.network.build import Builder, OccupationNotes, block
 from asyncdp_sim.network.channels.kind import Medium
-from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.network.learner import ATTEMPTS, Learner, watch
+from asyncdp_sim.network.learner import ATTEMPTS, Learner, Learning, watch
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace

@@ -20,8 +20,8 @@ from asyncdp_sim.core.specification import Count, Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.network.exchanges import BroadcastQuery as Query
 from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, too_impatient
