@@ -178,9 +178,13 @@ def _meanings(part: str) -> dict[str, dict[str, dict[str, Any]]]:
 class CachedSpec(Spec):
     """A spec that works something out once (``cached_property``); its copies do so anew."""
 
-    @cached_property
+    @property
     def remembered(self) -> dict[str, Any]:
-        """What others have worked out of it once, by name."""
+        """What was worked out of it once, by name."""
+        return self._remembered
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:  # not among its fields, as of another name it would be
         return {}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -349,12 +353,14 @@ def _renumbered(value: tuple[Any, ...], numbers: Mapping[int, int]) -> tuple[Any
     return tuple(numbers[item] for item in value if item in numbers)
 
 
-def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -> list[Fault]:
-    """Return a fault where a list does not have one value per owner."""
-    if not isinstance(value, tuple) or len(value) == n_owners:
+def wrong_length(
+    key: str, value: object, count: int, what: str = "number", each: str = "owner"
+) -> list[Fault]:
+    """Return a fault where a list does not have one value per owner, or per whatever it is."""
+    if not isinstance(value, tuple) or len(value) == count:
         return []
     plural = "" if len(value) == 1 else "s"
-    remedy = f"allowed is one {what}, or a list with one per owner, {n_owners} in all"
+    remedy = f"allowed is one {what}, or a list with one per {each}, {count} in all"
     return [Fault(key, f"{len(value)} value{plural}", remedy)]
 
 

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.answers import AnswerModel, Answers, apply_answers
 from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.recording import Reads, Trajectory
-from asyncdp_sim.network.exchanges import Learning
+from asyncdp_sim.network.learner import Learning
 from asyncdp_sim.trace import Trace
 
 _BATCHES = 1024

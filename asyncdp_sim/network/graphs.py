@@ -4,7 +4,6 @@ Servers average with their neighbours by Metropolis weights (Xiao, Boyd and Lall
 robust distributed sensor fusion based on average consensus, IPSN).
 """
 
-import random
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,11 +17,10 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, Several, Variant
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.network.table_file import FromFile, LinkFile, is_number, links_of, shortened
-from asyncdp_sim.network.topology import LEARNER
+from asyncdp_sim.network.topology import LEARNER, source_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -217,8 +215,7 @@ class GeometricGraph(GraphKind):
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         import networkx as nx
 
-        start = Streams(self.graph).generator("gossip", self.kind)
-        source = random.Random(int(start.integers(2**63)))
+        source = source_of(self.graph, "gossip", self.kind)
         drawn = nx.random_geometric_graph(n_owners, self.radius, seed=source)
         return ((a + 1, b + 1) for a, b in drawn.edges)
 

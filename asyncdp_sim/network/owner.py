@@ -19,8 +19,7 @@ from asyncdp_sim.core.kernel import (
     Waiting,
 )
 from asyncdp_sim.network.channels.kind import Backoff, Fate, Port
-from asyncdp_sim.network.exchanges import BroadcastQuery
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 
@@ -87,7 +86,7 @@ class Owner:
         self.online_for_query, self.online_at_tick = self.online_at_tick, None
 
     def attends(self, tick: int) -> bool:
-        """Return whether a message to it alone, outside any exchange, finds it online."""
+        """Return whether it is online; where that is drawn for each tick or query, draw it."""
         drawn = self.online_for_query or self.online_at_tick
         return self.offline_reasons == 0 and (drawn is None or drawn(tick))
 

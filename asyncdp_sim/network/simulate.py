@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -16,8 +17,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import LAST_TICK, block_to_ticks, to_ticks
 from asyncdp_sim.network.build import Builder, OccupationNotes, block
 from asyncdp_sim.network.channels.kind import Medium
-from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.network.learner import ATTEMPTS, Learner, watch
+from asyncdp_sim.network.learner import ATTEMPTS, Learner, Learning, watch
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
@@ -230,6 +230,7 @@ class Crowd:
         self._numbers = self._drawn.tolist()
 
 
+@dataclass(eq=False)
 class Joined:
     """The network of one replicate, for processes that join it.
 
@@ -243,14 +244,12 @@ class Joined:
         The streams of all that joins.
     """
 
-    def __init__(
-        self, owners: Sequence[Owner], learner: Learner, medium: Medium | None, streams: Scope
-    ) -> None:
-        self._owners = owners
-        self._learner = learner
-        self._medium = medium
-        self._streams = streams
-        self._cuts = Counter[int]()  # by owner, those that are not restored yet
+    _owners: Sequence[Owner]
+    _learner: Learner
+    _medium: Medium | None
+    _streams: Scope
+    _cuts: Counter[int] = field(default_factory=Counter)
+    """By owner, those that are not restored yet."""
 
     @property
     def n_owners(self) -> int:

@@ -84,8 +84,9 @@ def conflicts(parts: "Network") -> list[Fault]:
     if parts.protocol.own_network and len(own) > 0:
         return own
     faults = [*_saturated(parts), *_without_pause(parts)]
-    faults += [*_airtime(parts), *_offline(parts)]
-    faults += [*_unresolved(parts), *own, *_resting(parts)]
+    if parts.airtime is not None:
+        faults += [f.under("channel") for f in parts.channel.faults_of_airtime(parts.airtime)]
+    faults += [*_offline(parts), *_unresolved(parts), *own, *_resting(parts)]
     return [*faults, *(_not_superposable(parts) if parts.clock.superposed else ())]
 
 
@@ -156,13 +157,6 @@ def _resting(parts: "Network") -> Iterator[Fault]:
     if parts.channel.retransmissions > 0 and parts.channel.resend == "fresh":
         rule = 'allowed with privacy.participation.apart is "same": a fresh answer is one more'
         yield Fault("channel.resend", "'fresh'", rule)
-
-
-def _airtime(parts: "Network") -> Iterator[Fault]:
-    """Refuse a channel that answers are too long for."""
-    airtime = parts.airtime
-    for fault in () if airtime is None else parts.channel.faults_of_airtime(airtime):
-        yield fault.under("channel")
 
 
 def _offline(parts: "Network") -> Iterator[Fault]:
@@ -337,12 +331,11 @@ class Network(CachedSpec):
 
     def transfer_times(self, message: str) -> tuple[float, ...]:
         """Return the time units that the bytes of a message take, per owner, over its own line."""
-        rate = self.latency.rate_bytes
-        sizes = {"query": self.query_bytes, "answer": self.answer_bytes}
+        rate, size = self.latency.rate_bytes, self.message_bytes(message)
         over_channel = message == "answer" and self.channel.contended is not None
-        if rate is None or message not in sizes or over_channel:
+        if rate is None or message not in ("query", "answer") or over_channel:
             return (0.0,) * self.n_owners
-        return tuple(sizes[message] / owner_rate for owner_rate in per_owner(rate, self.n_owners))
+        return tuple(size / owner_rate for owner_rate in per_owner(rate, self.n_owners))
 
     def mean_times(self, stage: str) -> tuple[float, ...]:
         """Return the mean time of a stage, per owner: request, query, compute, or answer.

@@ -55,15 +55,6 @@ class LinkFailures(Spec):
     gap: LastingLaw
     length: LastingLaw
 
-    def start_processes(
-        self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner, streams: Scope
-    ) -> None:
-        """Start every link's failures; a link's streams are named by its two nodes."""
-        routes = Routes(graph, owners, learner)
-        for link in links(graph):
-            own, change = streams.within("edge", *link), partial(routes.change, link)
-            learner.kernel.start(alternate(learner.kernel, own, self.gap, self.length, change))
-
 
 def links(graph: "nx.Graph") -> list[tuple[Node, Node]]:
     """Return the edges in an order that depends on their nodes alone: numbers before names."""
@@ -158,11 +149,19 @@ class TopologyKind(CachedSpec, Variant):
         return distances
 
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Set every owner's distance (ticks), and start the links' failures."""
+        """Set every owner's distance (ticks), and start the links' failures.
+
+        A link's streams are named by its two nodes.
+        """
         for owner, distance in zip(owners, self.distances(len(owners)), strict=True):
             owner.distance = to_ticks(distance)
-        if self.failures is not None:
-            self.failures.start_processes(self.build(len(owners)), owners, learner, streams)
+        if self.failures is None:
+            return
+        graph, gap, length = self.build(len(owners)), self.failures.gap, self.failures.length
+        routes = Routes(graph, owners, learner)
+        for link in links(graph):
+            own, change = streams.within("edge", *link), partial(routes.change, link)
+            learner.kernel.start(alternate(learner.kernel, own, gap, length, change))
 
     def stranded(self, n_owners: int) -> str:
         """Name the owners that have no path to the learner; empty where all have one."""
@@ -195,11 +194,10 @@ class RandomGraph(TopologyKind):
         )
         return [Fault("topology.graph", str(self.graph), rule)]
 
-    @property
-    def source(self) -> random.Random:
-        """Random generator of the graph, seeded by ``graph`` and the kind alone."""
-        start = Streams(self.graph).generator("topology", self.kind)
-        return random.Random(int(start.integers(2**63)))
+
+def source_of(graph: int, *name: str) -> random.Random:
+    """Return the random generator of a drawn graph, seeded by its number and this name alone."""
+    return random.Random(int(Streams(graph).generator(*name).integers(2**63)))
 
 
 def stretched(graph: "nx.Graph", latency_per_distance: float) -> "nx.Graph":
@@ -257,7 +255,8 @@ class Geometric(RandomGraph):
     def draw(self, n_owners: int) -> "nx.Graph":
         import networkx as nx
 
-        graph = nx.random_geometric_graph(n_owners + 1, self.radius, seed=self.source)
+        source = source_of(self.graph, "topology", self.kind)
+        graph = nx.random_geometric_graph(n_owners + 1, self.radius, seed=source)
         return stretched(graph, self.latency_per_distance)
 
 
@@ -283,7 +282,8 @@ class Waxman(RandomGraph):
     def draw(self, n_owners: int) -> "nx.Graph":
         import networkx as nx
 
-        graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=self.source)
+        source = source_of(self.graph, "topology", self.kind)
+        graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=source)
         return stretched(graph, self.latency_per_distance)
 
 

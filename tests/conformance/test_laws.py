@@ -13,7 +13,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.kind import GilbertElliott, PacketLoss, PacketLosses, packet_loss
+from asyncdp_sim.network.channels.kind import GilbertElliott, PacketLoss, PacketLosses
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.protocols import Push
@@ -230,7 +230,7 @@ def test_a_scenario_writes_it_in_a_form_of_its_own(spec):
     plain = Ideal(loss=spec.written).model_dump(mode="json")["loss"]
     assert "kind" not in str(plain)
     again = tomllib.loads(tomli_w.dumps({"loss": plain}))["loss"]
-    assert packet_loss(Ideal(loss=again).loss) == spec
+    assert Ideal(loss=again).packet_loss() == spec
 
 
 def test_a_member_that_leaves_something_open_is_refused():
@@ -295,8 +295,9 @@ def test_never_is_no_iterator_and_nothing_is_drawn():
 
     quiet = GilbertElliott(to_bad=0.5, to_good=0.5, loss_bad=0.0)
     for loss in (0.0, (0.0, 1.0), quiet):
-        assert packet_loss(loss).draws(no_stream, 0) is None
-    assert packet_loss((0.0, 1.0)).draws(Streams(1).within("x").generator, 1) is not None
+        assert Ideal(loss=loss).packet_loss().draws(no_stream, 0) is None
+    some = Ideal(loss=(0.0, 1.0)).packet_loss()
+    assert some.draws(Streams(1).within("x").generator, 1) is not None
 
 
 def traced(n_owners: int = 3, **fields: Any) -> Trace:

@@ -46,7 +46,7 @@ def compared(name, found, chance):
 @shared
 def scores():
     overlap = Push(own_tick="overlap")
-    law = overlapping(N, 1.0, JOB, 60)
+    law = overlapping(N * JOB, 60)
     exponential = staleness(Exponential(mean=JOB), 520.0, protocol=overlap)
     busy = staleness(Exponential(mean=1.0), 80.0, clock=SaturatedClock())
     return (
@@ -95,7 +95,7 @@ class TestPlantedBugs:
 
     def test_infinitely_many_owners_for_ten(self):
         found = staleness(Constant(value=JOB), 320.0, count=20)
-        law = overlapping(N, 1.0 / (1 + JOB), JOB, 60)
+        law = overlapping(N / (1 + JOB) * JOB, 60)
         assert seen(compared("", found, law)) > 5
 
     def test_a_locked_learner_has_no_staleness(self):

@@ -318,13 +318,6 @@ WrittenLoss = Annotated[
 """A probability, one for each owner, or a Gilbert–Elliott table: as a scenario writes them."""
 
 
-def packet_loss(loss: WrittenLoss) -> PacketLoss:
-    """Return the packet loss that a scenario writes so."""
-    if isinstance(loss, PacketLoss):
-        return loss
-    return IndependentLosses.model_construct(probability=loss)
-
-
 MESSAGES = {
     "answer": "loss",
     "query": "loss_query",
@@ -375,7 +368,10 @@ class ChannelKind(Variant):
 
     def packet_loss(self, message: str = "answer") -> PacketLoss:
         """Return which messages of a kind are lost."""
-        return packet_loss(getattr(self, MESSAGES[message]))
+        loss = getattr(self, MESSAGES[message])
+        if isinstance(loss, PacketLoss):
+            return loss
+        return IndependentLosses.model_construct(probability=loss)
 
     @property
     def lossless(self) -> bool:

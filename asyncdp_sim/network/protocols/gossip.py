@@ -57,7 +57,7 @@ class Meetings:
             yield tick, Priority.CLOCK_TICK
             if b not in self._neighbours[a]:
                 return
-            away = [end.number for end in ends if not _online(end, tick)]
+            away = [end.number for end in ends if not end.attends(tick)]
             busy = [end.number for end in ends if end.busy]
             if len(away) > 0:
                 learner.event(EventKind.clock_dropped, _named(away, b), detail=Detail.offline)
@@ -130,10 +130,6 @@ class Meetings:
             del self._neighbours[node][other]
             if len(self._neighbours[node]) == 0 and node != LEARNER:
                 self._learner.leave(node)
-
-
-def _online(node: Owner, tick: int) -> bool:
-    return node.offline_reasons == 0 and (node.online_at_tick is None or node.online_at_tick(tick))
 
 
 def _named(nodes: Sequence[int], owner: int) -> int:

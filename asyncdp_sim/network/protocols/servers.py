@@ -14,6 +14,7 @@ on: what is sent is fixed before the first of them, and the stage is read anew a
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -31,19 +32,12 @@ from asyncdp_sim.core.kernel import (
     Moment,
     Priority,
 )
-from asyncdp_sim.core.specification import Count, OneOrSeveral, per_owner, trait
+from asyncdp_sim.core.specification import Count, OneOrSeveral, per_owner, trait, wrong_length
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import TAGS
 from asyncdp_sim.core.words import extent
+from asyncdp_sim.network import graphs
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs import (
-    GraphKind,
-    Neighbours,
-    ServerGraph,
-    faults_of_servers,
-    matrices_of,
-    neighbours,
-)
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
@@ -57,6 +51,7 @@ Read = Literal["minimum-wait", "client-averaged", "basic"]
 at each of these models, with an answer for each server."""
 
 
+@dataclass(eq=False)
 class ServersTogether:
     """The servers of a replicate, and what they have in common.
 
@@ -77,15 +72,12 @@ class ServersTogether:
         In the order of their numbers.
     """
 
-    def __init__(
-        self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
-    ) -> None:
-        self.learner = learner
-        self.window = window
-        self.servers: list[Server] = []
-        self._agreements = agreements
-        self._finished: Counter[int] = Counter()
-        self._missing: dict[int, int] = {}
+    learner: Learner
+    window: int
+    _agreements: Sequence[graphs.Neighbours | None]
+    servers: "list[Server]" = field(default_factory=list)
+    _finished: Counter[int] = field(default_factory=Counter)
+    _missing: dict[int, int] = field(default_factory=dict)
 
     def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
         """Open an exchange for step ``step`` (from 1): model asked for and sent at these ticks.
@@ -375,29 +367,26 @@ class Servers(ProtocolKind):
     window: Count
     latency: OneOrSeveral[Law] = NoTime()
     exchange: Law = NoTime()
-    graph: ServerGraph | None = None
+    graph: graphs.ServerGraph | None = None
 
     @override
     def own_faults(self) -> Iterator[Fault]:
         if self.reach != "all" and self.reach > self.count:
             rule = f'allowed is "all", or a whole number from 2 to count = {self.count}'
             yield Fault("reach", str(self.reach), rule)
-        if isinstance(self.latency, tuple) and len(self.latency) != self.count:
-            shown = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
-            rule = f"allowed is one law, or a list with one per server, {self.count} in all"
-            yield Fault("latency", shown, rule)
+        yield from wrong_length("latency", self.latency, self.count, "law", "server")
         if self.graph is not None:
-            yield from faults_of_servers(self.graph, self.count)
+            yield from graphs.faults_of_servers(self.graph, self.count)
 
     @property
-    def agreements(self) -> tuple[Neighbours | None, ...]:
+    def agreements(self) -> tuple[graphs.Neighbours | None, ...]:
         """Return the partners of each server in agreement w = 1, 2, …, in turn.
 
         None is all with all: these agree by secure consensus.
         """
         if self.graph is None:
             return (None,)
-        return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
+        return tuple(graphs.neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
     def n_reached(self) -> int:
@@ -460,7 +449,7 @@ class Servers(ProtocolKind):
                 "gradient of the whole objective (POLAR, remark 1)"
             )
 
-    def _words_of(self, graph: GraphKind) -> Iterator[str]:
+    def _words_of(self, graph: graphs.GraphKind) -> Iterator[str]:
         """Yield in words how servers on an incomplete graph agree, and who receives which model."""
         turns = graph.cycle()
         apart = sum(len(turn.faults(self.count)) > 0 for turn in turns)
@@ -469,7 +458,7 @@ class Servers(ProtocolKind):
             cut = f", {apart} of them not connected alone" if apart > 0 else ""
             yield f"server graphs: {len(turns)} in turn{cut}; together they are connected"
             per = f"{len(turns)} agreements leave"
-        left = disagreement_left(matrices_of(self.agreements, self.count))
+        left = disagreement_left(graphs.matrices_of(self.agreements, self.count))
         yield (
             f"servers average with their neighbours by Metropolis weights: {per} at most "
             f"{left:.3g} of their disagreement, and the mean over servers is a model that none of "

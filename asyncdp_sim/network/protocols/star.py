@@ -20,8 +20,8 @@ from asyncdp_sim.core.specification import Count, Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.network.exchanges import BroadcastQuery as Query
 from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, too_impatient
@@ -244,10 +244,7 @@ class Broadcast(ProtocolKind):
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
             yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
-        listens = owner.offline_reasons == 0 and (
-            owner.online_for_query is None or owner.online_for_query(kernel.tick)
-        )
-        if not listens:
+        if not owner.attends(kernel.tick):
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
         elif link.query_received(query.message, True):
             if query.message < owner.heard:  # a newer one has overtaken it

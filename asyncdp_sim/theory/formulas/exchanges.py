@@ -237,24 +237,19 @@ def broadcast(
     return n * q, clean
 
 
-def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
-    """Return P(staleness = s), s = 0 … ``largest``, for jobs of constant length S: Poisson(NλS).
+def overlapping(mean: float, largest: int) -> Array:
+    """Return P(staleness = s), s = 0 … ``largest``, for jobs of constant length S: Poisson(ΛS).
 
-    Every tick starts a job of its own. The jobs of the others end in a Poisson stream of rate Nλ
-    (departures of an M/G/∞ system are Poisson); for jobs of any law, the mean is Nλ E S.
+    Every tick starts a job of its own. The jobs of the others end in a Poisson stream of rate Λ
+    (departures of an M/G/∞ system are Poisson); for jobs of any law, the mean is Λ E S.
 
     Parameters
     ----------
-    n_owners : int
-        N ≥ 1.
-    rate : float
-        λ > 0.
-    job : float
-        S > 0, the same for every job.
+    mean : float
+        ΛS > 0, with the rate Λ of all clocks together; S is the same for every job.
     largest : int
         ≥ 0.
     """
-    mean = n_owners * (rate * job)
     chance = np.empty(largest + 1)
     chance[0] = np.exp(-mean)
     for s in range(1, len(chance)):

@@ -164,11 +164,6 @@ class ChannelTheory:
         """Throughput of an infinite population by its load G, in TeX; empty if it is not short."""
         return ""
 
-    @property
-    def forgets_owners(self) -> bool:
-        """Whether owners of successive answers that survive are independent, if all are equal."""
-        return False
-
     def access(self, load: Load) -> RandomAccess:
         """Return attempts and successes per time unit while no budget is spent.
 
@@ -209,7 +204,7 @@ class ChannelTheory:
         overlap : bool
             Whether every tick starts a job of its own.
         """
-        if overlap or self.forgets_owners:
+        if overlap or self.channel.exclusive:
             return ""
         return f"no such result for channel {self.channel.kind} as set"
 
@@ -222,11 +217,6 @@ class AlohaTheory(ChannelTheory):
     """Pure ALOHA, with capture or without."""
 
     channel: Aloha
-
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return self.channel.capture_ratio is None
 
     @property
     @override
@@ -265,7 +255,6 @@ class SlottedAlohaTheory(ChannelTheory):
 class CsmaTheory(ChannelTheory):
     """CSMA of owners that give up, or of Poisson attempts."""
 
-    forgets_owners = True
     channel: Csma
 
     @override
@@ -455,11 +444,6 @@ class ParallelTheory(ChannelTheory):
     @property
     def _each(self) -> ChannelTheory:
         return theory_of(self.channel.each)
-
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return self.channel.channels == 1 and self._each.forgets_owners
 
     @override
     def setting(self, airtime: float) -> str:

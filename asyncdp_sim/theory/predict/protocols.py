@@ -26,12 +26,6 @@ from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import exchanges
-from asyncdp_sim.theory.formulas.exchanges import (
-    broadcast,
-    closed_network,
-    mean_round,
-    return_bounds,
-)
 from asyncdp_sim.theory.formulas.loss_network import Edge, LossNetwork, loss_network
 from asyncdp_sim.theory.predict.facts import Facts, alike, budget_short
 from asyncdp_sim.theory.prediction import (
@@ -87,7 +81,7 @@ class BroadcastFacts(Facts):
         no_formula_if(max(online) > min(online), "owners listen differently often")
         crowded = window + airtime > interval or airtime > window / 2
         no_formula_if(crowded, "W + airtime > interval, or airtime > W/2")
-        begun, clean = broadcast(self.n_owners, online[0], airtime, window)
+        begun, clean = exchanges.broadcast(self.n_owners, online[0], airtime, window)
         no_formula_if(self.spent(begun / clean if clean > 0 else inf))
         return clean / interval, 1 - clean / begun, begun * airtime / interval
 
@@ -221,7 +215,7 @@ class DispatchFacts(Facts):
         no_formula_if(self._doubt)
         no_formula_if(self._not_exponential if tasks > 1 else "")
         times = self._times("none" if tasks == 1 else queue)
-        return closed_network(tasks, self._chances, *times)[0]
+        return exchanges.closed_network(tasks, self._chances, *times)[0]
 
     def _rates_of_same(self) -> tuple[float, ...]:
         """Return the tasks of each owner that return per time unit, (N,), if to = "same".
@@ -233,7 +227,7 @@ class DispatchFacts(Facts):
         waits = any(n > 1 and away > 0 for n, away in zip(held, travel, strict=True))
         no_formula_if(self._not_exponential if waits else "")
         return tuple(
-            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,))[0]
+            0.0 if n == 0 else exchanges.closed_network(n, (1.0,), (busy,), (away,))[0]
             for n, busy, away in zip(held, work, travel, strict=True)
         )
 
@@ -246,9 +240,9 @@ class DispatchFacts(Facts):
             return None, None
         work, travel = self._times(self.protocol.queue)
         if self.protocol.to != "same":
-            return return_bounds(self.protocol.tasks, self._chances, work, travel)
+            return exchanges.return_bounds(self.protocol.tasks, self._chances, work, travel)
         bounds = [
-            return_bounds(held, (1.0,), (busy,), (away,))
+            exchanges.return_bounds(held, (1.0,), (busy,), (away,))
             for held, busy, away in zip(self._dealt(), work, travel, strict=True)
             if held > 0
         ]
@@ -523,7 +517,7 @@ class RoundsFacts(Facts):
         plain = len(random[0]) == 1 and random[0][0].memoryless
         no_formula_if(not plain, "response times are no constant and one exponential time")
         slow: float = random[0][0].mean
-        return 1 / (service - slow + mean_round(self.asked, 1 / slow))
+        return 1 / (service - slow + exchanges.mean_round(self.asked, 1 / slow))
 
 
 class ServersFacts(Facts):

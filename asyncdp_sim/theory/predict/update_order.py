@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, fsum, log, log1p, sqrt
 
 import numpy as np
@@ -10,13 +10,8 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
+from asyncdp_sim.theory.formulas import exchanges
 from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
-from asyncdp_sim.theory.formulas.exchanges import (
-    always_busy,
-    mean_until_all,
-    one_at_a_time,
-    overlapping,
-)
 from asyncdp_sim.theory.predict.channels import contention, load_of, theory_of
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law
@@ -70,12 +65,13 @@ def staleness_law(facts: Facts) -> StalenessLaw:
     if job is None:
         raise NoFormulaError("an exchange does not take one constant time")
     if facts.protocol.overlap:
-        return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
+        mean = total * job
+        return StalenessLaw(f"Poisson({mean:.3g})", partial(exchanges.overlapping, mean))
     rate = facts.rate
     if rate is None:
         raise NoFormulaError("owners' rates differ")
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
-    return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
+    return StalenessLaw(name, lambda n: _padded(exchanges.one_at_a_time(n_owners, rate, job), n))
 
 
 @law
@@ -93,7 +89,7 @@ def lateness(facts: Facts) -> tuple[Array, ...]:
         own = _races(facts)
     if own is None:
         raise NoFormulaError("no formula is known for each owner's staleness")
-    return tuple(always_busy(share, _until(share)) for share in own)
+    return tuple(exchanges.always_busy(share, _until(share)) for share in own)
 
 
 def _races(facts: Facts) -> tuple[float, ...] | None:
@@ -420,7 +416,7 @@ def _until_all(facts: Facts, found: tuple[float, ...]) -> float:
     rate = _update_rate(facts)
     if n_owners * (1 - 1 / n_owners) ** _surely(facts.network, rate) > SURE:
         raise NoFormulaError("the run is too short for every owner to contribute surely")
-    return mean_until_all(n_owners)
+    return exchanges.mean_until_all(n_owners)
 
 
 def _update_rate(facts: Facts) -> float:
