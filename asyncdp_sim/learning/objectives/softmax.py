@@ -22,8 +22,8 @@ from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
 from asyncdp_sim.learning.objectives.records import (
     ROUNDING,
     Norm,
+    Records,
     Rows,
-    StackedRecords,
     stacks,
     unbounded_where_sums_overflow,
 )
@@ -153,7 +153,7 @@ def _beyond_linear(d: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxRecords(StackedRecords):
+class SoftmaxRecords(Records):
     """Owners' records; ∇ℓ = s xᵀ.
 
     Attributes
