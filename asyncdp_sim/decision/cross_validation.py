@@ -540,18 +540,15 @@ def adapted_model(
     rows, joint, sigma, generator
         As of :class:`CrossValidation`; the joint model is linear.
     """
-    if joint.linear is None:
+    every, inner = np.arange(len(rows)), folds(rows, FOLDS, generator)
+    fair = joint.calibrated(rows, every).linear
+    if fair is None:
         raise ValueError("a model that is not linear is not adapted")
-    every = np.arange(len(rows))
-    inner = folds(rows, FOLDS, generator)
-    fair = joint.calibrated(rows, every)
     models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
-    if len(inner) < 2 or fair.linear is None or not models.compared(none, inner):
-        return (fair.linear or joint.linear)[:1], np.inf
-    _, strengths = _chosen(models, joint, none, inner)
-    strength = strengths[0]
-    if strength[0] == len(FINITE):
-        return fair.linear[:1], np.inf
-    place = int(strength[0])
-    path = pulled(rows, sigma, fair.linear.finite(rows.constant()), FINITE)
+    place = len(FINITE)
+    if len(inner) > 1 and models.compared(none, inner):
+        place = int(_chosen(models, joint, none, inner)[1][0, 0])
+    if place == len(FINITE):
+        return fair[:1], STRENGTHS[place]
+    path = pulled(rows, sigma, fair.finite(rows.constant()), FINITE)
     return path[place, :1], STRENGTHS[place]

@@ -120,6 +120,10 @@ class CentralSteps(Algorithm):
     initial: Initial
     local: LocalSteps | None = None
 
+    def start(self, replicates: Sequence[Scope]) -> Array:
+        """Return the models at k = 0, in Θ, one row per replicate."""
+        return start(self.initial, replicates, self.theta_max, self.n_features)
+
     @override
     def query(self, state: CentralState, batch: AnswerBatch) -> Array:
         return state.central.take(batch.replicates, axis=0)
@@ -206,8 +210,7 @@ class FedAsyncSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> CentralState:
-        model = start(self.initial, replicates, self.theta_max, self.n_features)
-        return CentralState(model, np.zeros(len(replicates), dtype=np.int64))
+        return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
 
     @override
     def apply(self, state: CentralState, batch: AnswerBatch, points: Array, answers: Array) -> None:
@@ -285,7 +288,7 @@ class FedBuffSteps(CentralSteps):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> BufferState:
-        model = start(self.initial, replicates, self.theta_max, self.n_features)
+        model = self.start(replicates)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return BufferState(model, clipped, np.zeros_like(model))
 

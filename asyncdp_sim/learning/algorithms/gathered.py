@@ -157,14 +157,14 @@ class GatheredKind(AlgorithmSpec):
     def schedule(self, step: float | Array, updates: int) -> Schedule:
         """Return the steps of T rounds for one value of the step's field, or several."""
 
-    def numbers(self, setting: Setting, initial: Initial) -> dict[str, Any]:
+    def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
         return {
             "weights": setting.weights,
             "n_features": setting.n_features,
             "sigma": setting.sigma,
             "theta_max": setting.theta_max,
-            "initial": initial,
+            "initial": self.starts_at,
         }
 
 
@@ -265,9 +265,7 @@ class Collab1(CollabKind):
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
-        return Collab1Steps(
-            **self.numbers(setting, self.initial), rate=self.rho / setting.horizon**2
-        )
+        return Collab1Steps(**self.numbers(setting), rate=self.rho / setting.horizon**2)
 
 
 class Collab2(CollabKind):
@@ -284,9 +282,7 @@ class Collab2(CollabKind):
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:
-        return Collab2Steps(
-            **self.numbers(setting, self.initial), rate=self.step, lead=1 / sqrt(setting.horizon)
-        )
+        return Collab2Steps(**self.numbers(setting), rate=self.step, lead=1 / sqrt(setting.horizon))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -349,7 +345,7 @@ class ParameterServer(GatheredKind):
 
     @override
     def steps(self, setting: Setting) -> ParameterServerSteps:
-        numbers, local = self.numbers(setting, self.initial), None
+        numbers, local = self.numbers(setting), None
         eta, count = self.local_step, self.gradients_per_answer
         if eta is not None and count > 1:
             numbers["sigma"] = 0.0  # the difference that owners send contains σx

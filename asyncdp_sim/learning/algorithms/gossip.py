@@ -447,8 +447,8 @@ class AveragingSteps(Algorithm):
         if batch.peers is None:
             raise ValueError("averaging needs the partner of each owner")
         self.put_in(state, batch, answers)
-        first = 0 if self.learner else 1
-        state.met.append((batch.replicates, batch.owners + 1 - first, batch.peers - first))
+        peers = batch.peers - (not self.learner)  # nodes count from 0 with a learner, else from 1
+        state.met.append((batch.replicates, batch.owners + self.learner, peers))
 
     @override
     def partners(self, state: AveragingState, batch: AnswerBatch) -> AnswerBatch | None:
@@ -460,7 +460,7 @@ class AveragingSteps(Algorithm):
 
     @override
     def put_in(self, state: AveragingState, batch: AnswerBatch, answers: Array) -> None:
-        rows, places = batch.replicates, batch.owners + (1 if self.learner else 0)
+        rows, places = batch.replicates, batch.owners + self.learner
         new = ~state.put_in[rows, places]
         moved = rows_column(self.begin, rows) - owners_column(self.step, batch) * answers
         state.vectors[rows[new], places[new]] = moved[new]

@@ -1,7 +1,7 @@
 """The base of algorithms as scenarios name them: fields, traits, schedules, refusals."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -74,22 +74,6 @@ LocalCount = Annotated[
         example=4,
     ),
 ]
-
-
-def beyond_one_step(scenario: Any) -> Iterator[Fault]:
-    """Yield faults of settings that are not supported with several gradients for each answer."""
-    privacy = scenario.privacy
-    steps = str(scenario.algorithm.gradients_per_answer)
-    if privacy.hides and privacy.on_trust:
-        # A stated bound is believed of gradients at the models that are sent. An owner's own steps
-        # lead to others, at which nobody has checked it; clip and domain hold at every model.
-        remedy = "allowed with local steps: clip or domain; no step checks a declared bound"
-        yield Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy)
-    if len(privacy.prices(scenario.owners.count)) > 0:
-        # A price per answer is the ε of one gradient; an answer of E gradients would cost E times
-        # as much.
-        remedy = "allowed with local steps is answers: a price is of one gradient"
-        yield Fault("privacy.budget.per_answer", steps, remedy)
 
 
 class AlgorithmSpec(Variant):
@@ -195,14 +179,26 @@ class AlgorithmSpec(Variant):
 
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return the faults of a scenario whose model or privacy it does not support."""
-        faults = list(beyond_one_step(scenario)) if self.gradients_per_answer > 1 else []
-        if self.sample is None or not scenario.privacy.hides:
-            return faults
-        remedy = (
-            "no ε is known of records drawn with replacement: allowed with noise is nothing, or "
-            "privacy.sampling in its place"
-        )
-        return [*faults, Fault("algorithm.batch", str(self.sample), remedy)]
+        privacy, gradients, faults = scenario.privacy, self.gradients_per_answer, list[Fault]()
+        if gradients > 1 and privacy.hides and privacy.on_trust:
+            # A stated bound is believed of gradients at the models that are sent. An owner's own
+            # steps lead to others, at which nobody has checked it; clip and domain hold at every
+            # model.
+            remedy = "allowed with local steps: clip or domain; no step checks a declared bound"
+            kind = repr(privacy.sensitivity.kind)
+            faults.append(Fault("privacy.sensitivity.kind", kind, remedy))
+        if gradients > 1 and len(privacy.prices(scenario.owners.count)) > 0:
+            # A price per answer is the ε of one gradient; an answer of E gradients would cost E
+            # times as much.
+            remedy = "allowed with local steps is answers: a price is of one gradient"
+            faults.append(Fault("privacy.budget.per_answer", str(gradients), remedy))
+        if self.sample is not None and privacy.hides:
+            remedy = (
+                "no ε is known of records drawn with replacement: allowed with noise is nothing, "
+                "or privacy.sampling in its place"
+            )
+            faults.append(Fault("algorithm.batch", str(self.sample), remedy))
+        return faults
 
     def undeclared_fault(self, what: str) -> Fault:
         """Return the fault of an algorithm from outside that decides ``what`` without a mark."""

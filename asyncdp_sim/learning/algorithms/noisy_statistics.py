@@ -4,7 +4,7 @@ The one-shot rival of all that learns from gradients: sufficient statistics, per
 manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regression", Algorithm 2).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -243,33 +243,30 @@ class NoisyStatistics(AlgorithmSpec):
         model, privacy = scenario.model, scenario.privacy
         if len(privacy.faults(scenario.owners.count, model)) > 0:
             return []
-        faults = []
+        faults = self.repeated_answer_faults(scenario)
         if not model.quadratic:
             remedy = f"algorithm {self.kind} solves least squares: allowed is ridge"
-            faults.append(Fault("model.kind", repr(model.kind), remedy))
-        return [*faults, *self.repeated_answer_faults(scenario), *self._unscaled(privacy)]
-
-    def _unscaled(self, privacy: Any) -> Iterator[Fault]:
-        """Yield faults of a ``privacy`` for which answers of second moments are not scaled."""
+            faults.insert(0, Fault("model.kind", repr(model.kind), remedy))
         if not privacy.hides:
-            return
+            return faults
         if not privacy.laplace_variance:
             remedy = f"algorithm {self.kind} is scaled for laplace"
-            yield Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy)
+            faults.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy))
         if privacy.noise != "vector":
             remedy = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
-            yield Fault("privacy.noise", repr(privacy.noise), remedy)
+            faults.append(Fault("privacy.noise", repr(privacy.noise), remedy))
         bound = privacy.sensitivity
         if bound is None:
-            return
-        remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+            return faults
+        scaled = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
         if not bound.bounds_records:
             remedy = f"algorithm {self.kind} releases no gradients: allowed is domain"
-            yield Fault("privacy.sensitivity.kind", repr(bound.kind), remedy)
+            faults.append(Fault("privacy.sensitivity.kind", repr(bound.kind), remedy))
         elif bound.rows not in (None, "l1"):
-            yield Fault("privacy.sensitivity.rows", repr(bound.rows), remedy)
+            faults.append(Fault("privacy.sensitivity.rows", repr(bound.rows), scaled))
         elif bound.norm not in (None, "l1"):
-            yield Fault("privacy.sensitivity.norm", repr(bound.norm), remedy)
+            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), scaled))
+        return faults
 
     def units(self, domain: Any = None) -> Units:
         """Return the units of answers over a domain with ``row_norm`` r and ``target_max`` Y.

@@ -44,6 +44,11 @@ class Loss(ABC):
     rate: ClassVar[float | None] = None
     """c where φ' = c(z − y), clipped to its supremum; None where φ' has another form."""
 
+    @property
+    def sharper(self) -> "Loss | None":
+        """The same loss with slopes that do not cancel, for where minima need them; else None."""
+        return None
+
     def numbers(self, features: int) -> int:
         """Return p, the coordinates of a model of this number of features."""
         return features

@@ -50,10 +50,12 @@ def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | Non
         return _of_labelled(x, y, sigma, theta_max)
     bound = np.inf if theta_max is None else theta_max
     theta, reached = np.zeros(loss.numbers(x.shape[1])), np.inf
-    for path_loss in loss.path(y):
-        with np.errstate(all="ignore"):  # the result is judged, however it was found
+    with np.errstate(all="ignore"):  # the result is judged, however it was found
+        for path_loss in loss.path(y):
             fit, reached = _SmoothFitness(path_loss, x, y, sigma, bound).descend(theta)
-        theta = fit.theta
+            theta = fit.theta
+        if reached > LARGEST_SLOPE and loss.sharper is not None:
+            fit, reached = _SmoothFitness(loss.sharper, x, y, sigma, bound).descend(theta)
     if reached > LARGEST_SLOPE:
         raise unsolved(sigma, reached, LARGEST_SLOPE)
     return fit

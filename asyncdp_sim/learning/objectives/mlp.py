@@ -32,7 +32,7 @@ from asyncdp_sim.core.specification import Count, trait
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
 from asyncdp_sim.learning.objectives.models import ModelKind, RowsObjective
-from asyncdp_sim.learning.objectives.records import Norm, Rows, StackedRecords, stacks
+from asyncdp_sim.learning.objectives.records import Norm, Records, Rows, stacks
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Perceptron:
 
 
 @dataclass(frozen=True, eq=False)
-class PerceptronRecords(StackedRecords):
+class PerceptronRecords(Records):
     """Owners' records; ∇ℓ = φ'(z, y) ∂z/∂θ.
 
     Attributes

@@ -76,23 +76,6 @@ class Records(ABC):
         """
 
     @abstractmethod
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
-
-    @abstractmethod
-    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, b)
-            In [0, 1): b records each, drawn with replacement.
-        """
-
-    @abstractmethod
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
 
@@ -121,6 +104,50 @@ class Records(ABC):
         Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
         """
 
+    @property
+    def width(self) -> int:
+        """Numbers that are computed for one model and one row."""
+        return 1
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return the mean (clipped) record gradient, one owner and point per row.
+
+        Rows of one owner are taken together, each a matrix product of its own, in stacks that stay
+        in the cache.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        """
+        means = np.empty(points.shape)
+        for owner in sorted(set(owners.tolist())):
+            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
+            x, lengths = self.features[owner], self.lengths[owner]
+            for stack in stacks(len(rows), self.width * len(y)):
+                at = rows[stack]
+                means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
+        return means
+
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        means = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            means[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
+        return means
+
     def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
         """Return Σ ∇ℓ/(q n_i), clipped, over the records that are included.
 
@@ -142,47 +169,6 @@ class Records(ABC):
             total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
             gradients[row] = total / (probability * n)
         return gradients
-
-
-class StackedRecords(Records):
-    """Records whose gradients are no multiples of their rows; a base of frozen dataclasses.
-
-    Models are computed in stacks that stay in the cache.
-    """
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Numbers that are computed for one model and one row."""
-
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return the mean (clipped) record gradient, one owner and point per row.
-
-        Rows of one owner are taken together, each a matrix product of its own.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        """
-        means = np.empty(points.shape)
-        for owner in sorted(set(owners.tolist())):
-            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
-            x, lengths = self.features[owner], self.lengths[owner]
-            for stack in stacks(len(rows), self.width * len(y)):
-                at = rows[stack]
-                means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
-        return means
-
-    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
-        """Return mean gradients over sampled records; see :class:`Records`."""
-        means = np.empty(points.shape)
-        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
-            x, y = self.features[owner][chosen], self.targets[owner][chosen]
-            means[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
-        return means
 
 
 def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:
@@ -287,6 +273,7 @@ class LinearRecords(Records):
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.counts)
 
+    @override
     def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
@@ -364,6 +351,7 @@ class LinearRecords(Records):
                 slope[~np.isfinite(slope)] = 0.0
         return np.asarray(x.T @ slope)
 
+    @override
     def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
         """Return mean gradients over sampled records; see :class:`Records`."""
         rows = []

@@ -125,6 +125,19 @@ def test_the_optimum_of_records_of_one_class_is_found():
         assert np.isfinite(here.optimum).all()
 
 
+@pytest.mark.parametrize("seed", [3, 13, 26, 55])
+def test_the_optimum_of_few_records_of_large_numbers_is_found(seed):
+    """Classes are all but certain there, so that p_y − 1 has few digits."""
+    rng = np.random.default_rng(seed)
+    x = [np.column_stack([rng.normal(5e5, 2e5, 3), rng.normal(40, 10, 3), np.ones(3)])]
+    two, three = [np.array([-1.0, 1.0, -1.0])], [np.array([1.0, 2.0, 3.0])]
+    least = Logistic(regularisation=1e-3).objective(x, two).least
+    found = Softmax(regularisation=1e-3, classes=2).objective(x, two).least
+    assert found == pytest.approx(least, rel=1e-9)
+    fit = Softmax(regularisation=1e-3, classes=3).objective(x, three)
+    assert (fit.excess(fit.optimum * np.array([[0.999], [1.001]])) > 0).all()
+
+
 def test_a_record_without_a_label_contributes_nothing():
     loss = SoftmaxLoss(3)
     z, y = np.random.default_rng(1).normal(size=(4, 2)), np.array([0.0, 1.0, 2.0, 3.0])
