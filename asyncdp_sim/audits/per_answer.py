@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, Finding, Pair, attack, most_shown
-from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
+from asyncdp_sim.audits.claims import Composed, Owed, hiding, owed
 from asyncdp_sim.audits.facts import charged_unit
 from asyncdp_sim.audits.neighbours import MadeUp, most_charged_owner
 from asyncdp_sim.audits.recomposed import Sampled
@@ -161,8 +161,7 @@ def audit_answer(
         In (0, 1); 1 − doubt is the confidence.
     """
     listener, owner = scenario.privacy.listener, most_charged_owner(scenario, dataset)
-    noise = Opened.of(scenario).noise(problem.noise)
-    noise = noise if noise is not problem.noise else listener.heard(noise)
+    noise = hiding(scenario, problem.noise)
     claim = owed(scenario)[owner]
     number, reply = np.array([claim.dearest]), problem.task.reply
     [place] = reply.places(np.array([owner]), number).tolist()
