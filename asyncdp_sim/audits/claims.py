@@ -480,33 +480,20 @@ def _add(basis: list[Vector], row: Vector) -> None:
         basis.append(row)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The fewest answers in an opened sum, and its colluders, by the observer's fields alone.
+def opened(scenario: Scenario) -> tuple[int, int]:
+    """Return n − d, the fewest answers in an opened sum, and t, owners whose noise is known.
 
-    The observer's methods are part of what is attacked: a wrong count there must not reach the
-    attack that is to refute it.
-
-    Attributes
-    ----------
-    least : int
-        n − d answers in a sum.
-    colluders : int
-        t owners whose shares of noise are known.
+    They are read from the observer's fields alone. Its methods are part of what is attacked: a
+    wrong count there must not reach the attack that is to refute it. An observer of single answers
+    has n and 0.
     """
+    fields = dict(scenario.privacy.listener)
+    return scenario.owners.count - int(fields.get("dropouts", 0)), int(fields.get("colluders", 0))
 
-    least: int
-    colluders: int
 
-    @classmethod
-    def of(cls, scenario: Scenario) -> "Opened":
-        """Return that of a scenario; of an observer of single answers, one answer and nobody."""
-        fields = dict(scenario.privacy.listener)
-        least = scenario.owners.count - int(fields.get("dropouts", 0))
-        return cls(least, int(fields.get("colluders", 0)))
-
-    def noise(self, noise: AnswerNoise) -> AnswerNoise:
-        """Return the noise on one answer, all other gradients of its sum being known."""
-        if isinstance(noise, GaussianShares):
-            return noise.summed(self.least - self.colluders)
-        return noise
+def hiding(scenario: Scenario, noise: AnswerNoise) -> AnswerNoise:
+    """Return the noise on one answer, all other gradients of its sum being known."""
+    if not isinstance(noise, GaussianShares):
+        return scenario.privacy.listener.heard(noise)
+    least, colluders = opened(scenario)
+    return noise.summed(least - colluders)

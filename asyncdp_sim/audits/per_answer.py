@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, Finding, Pair, attack, most_shown
-from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
+from asyncdp_sim.audits.claims import Composed, Owed, hiding, owed
 from asyncdp_sim.audits.facts import charged_unit
 from asyncdp_sim.audits.neighbours import MadeUp, most_charged_owner
 from asyncdp_sim.audits.recomposed import Sampled
@@ -61,7 +61,7 @@ def attack_answers(frame: Any, dataset: str, delta: float, doubt: float) -> Find
 
 
 def centred(column: Any) -> Array | None:
-    """Return numbers less one of them, as floats; None where they are no finite numbers.
+    """Return numbers less one of them, as floats; None where these are no finite numbers.
 
     Parameters
     ----------
@@ -76,13 +76,16 @@ def centred(column: Any) -> Array | None:
     if values.dtype.kind in "iu":  # whole numbers of Python, of any size
         values = values.astype(object)
     elif values.dtype.kind == "f":
-        if not np.isfinite(values).all():
-            return None
         values = values.astype(np.promote_types(values.dtype, np.float64))
-    elif not all(hasattr(value, "__float__") for value in values):  # Decimal, Fraction, int
+    elif values.dtype.kind == "c" or not all(hasattr(value, "__float__") for value in values):
+        return None  # else Decimal, Fraction, int
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = np.partition(values, len(values) // 2)[len(values) // 2]
+            apart = np.asarray(values - middle, dtype=float)
+    except ArithmeticError:  # of infinite decimals, and of whole numbers too far apart for floats
         return None
-    middle = np.partition(values, len(values) // 2)[len(values) // 2]
-    return np.asarray(values - middle, dtype=float)
+    return apart if np.isfinite(apart).all() else None
 
 
 def _names(frame: Any, dataset: str) -> list[object]:
@@ -117,7 +120,8 @@ def _sides(frame: Any, dataset: str) -> tuple[Array, Array]:
     for name in names:
         numbers = centred(frame[name])
         if numbers is None:
-            raise _refused(name, "a value that is no finite number", "allowed are numbers")
+            problem = "a value that is no finite number, or more than 1e308 away from others"
+            raise _refused(name, problem, "allowed are numbers")
         columns.append(numbers)
     answers = np.column_stack(columns)
     return answers[(side == labels[0]).to_numpy()], answers[(side == labels[1]).to_numpy()]
@@ -161,8 +165,7 @@ def audit_answer(
         In (0, 1); 1 − doubt is the confidence.
     """
     listener, owner = scenario.privacy.listener, most_charged_owner(scenario, dataset)
-    noise = Opened.of(scenario).noise(problem.noise)
-    noise = noise if noise is not problem.noise else listener.heard(noise)
+    noise = hiding(scenario, problem.noise)
     claim = owed(scenario)[owner]
     number, reply = np.array([claim.dearest]), problem.task.reply
     [place] = reply.places(np.array([owner]), number).tolist()

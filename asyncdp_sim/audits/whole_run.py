@@ -17,7 +17,7 @@ import numpy as np
 
 from asyncdp_sim.audits import facts
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
-from asyncdp_sim.audits.claims import Opened, owed
+from asyncdp_sim.audits.claims import opened, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
@@ -145,9 +145,8 @@ def _simulate_and_score(
             for view, g in zip(views, exact, strict=True)
         )
         if scenario.privacy.listener.sees_sums:
-            opened = Opened.of(scenario)
             sums = [
-                _of_sums(pair, opened, *run)
+                _of_sums(pair, opened(scenario), *run)
                 for run in zip(views, first_by_run, second_by_run, strict=True)
             ]
             log_ratios = np.array([log_ratio for log_ratio, _ in sums])
@@ -206,7 +205,7 @@ def _release_ticks(view: View, owner: int) -> list[int]:
 
 
 def _of_sums(
-    pair: Neighbours, opened: Opened, view: View, first: Array, second: Array
+    pair: Neighbours, summed: tuple[int, int], view: View, first: Array, second: Array
 ) -> tuple[float, int]:
     """Return the log-likelihood ratio of a run's sums, second dataset over first.
 
@@ -220,14 +219,15 @@ def _of_sums(
     Parameters
     ----------
     pair : Neighbours
-    opened : Opened
+    summed : tuple of int
         The fewest answers of a sum, and how many owners reveal their noise.
     view : View
         The run; those of its answers that updates used come first.
     first, second : array (answers, p)
         The gradients that its answers hide on the two datasets.
     """
-    noise, update_of_answer = pair.first.noise, view.trace.updates["k"]
+    (least, colluders), noise = summed, pair.first.noise
+    update_of_answer = view.trace.updates["k"]
     n_used, fewest = len(update_of_answer), len(noise.scale)
     if n_used == 0:
         return 0.0, fewest
@@ -249,7 +249,7 @@ def _of_sums(
             continue  # the attacked owner is not in this sum
         # the claim counts on the noise of ``least`` answers less the colluders': the rest is taken
         # off, of whichever owners, as n_i s_i is the same for all
-        n_known_or_dropped = opened.colluders + max(0, end - begin - opened.least)
+        n_known_or_dropped = colluders + max(0, end - begin - least)
         hidden = np.delete(np.arange(begin, end), positions_of_others[:n_known_or_dropped])
         shift = second_minus_first[begin:end].sum(axis=0)
         from_middle = answer_minus_first[hidden].sum(axis=0) - shift / 2
@@ -294,6 +294,6 @@ def sums_hold(scenario: Scenario, fewest_summed: Sequence[int]) -> list[Fact]:
     """Check the least number of answers in an opened sum, for observers of sums."""
     if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
         return []
-    seen, least = min(fewest_summed), Opened.of(scenario).least
+    seen, (least, _) = min(fewest_summed), opened(scenario)
     sentence = f"sums opened: of {seen} answers or more, {least} claimed"
     return [Fact(sentence, refutes=seen < least)]

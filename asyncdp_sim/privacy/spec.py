@@ -28,6 +28,7 @@ from asyncdp_sim.privacy.accountants.composition import (
     AccountingKind,
     ByLosses,
     PairOf,
+    as_published,
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
@@ -490,12 +491,7 @@ def _unsampled(privacy: Privacy, probability: float) -> Iterator[Fault]:
     if bound is not None and not bound.enforced:
         hint = "allowed with privacy.sampling: clip or domain; a declared bound is not watched"
         yield Fault("privacy.sensitivity.kind", repr(bound.kind), hint)
-    if bound is not None and bound.norm == "l2-as-published":
-        hint = f"allowed with privacy.sampling: {mechanism.norm}, in which an answer costs its ε"
-        yield Fault("privacy.sensitivity.norm", repr(bound.norm), hint)
-    if privacy.noise != "vector":
-        hint = 'allowed with privacy.sampling: "vector"; one draw on all coordinates has no ε'
-        yield Fault("privacy.noise", repr(privacy.noise), hint)
+    yield from as_published(privacy, "privacy.sampling")
     if privacy.overlap > 1:
         hint = "allowed with privacy.sampling: 1; shared records are not accounted"
         yield Fault("privacy.overlap", str(privacy.overlap), hint)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import audit, facts, first_audit, whole_run
-from asyncdp_sim.audits.claims import Opened, Owed
+from asyncdp_sim.audits.claims import Owed, hiding, opened
 from asyncdp_sim.audits.eavesdropper import View
 from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
@@ -52,10 +52,9 @@ def test_what_is_not_looked_at_is_said():
 
 def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():
     scenario = load(SUMMED, COLLUDING)[0]
-    opened = Opened.of(scenario)
-    assert (opened.least, opened.colluders) == (3, 1)
+    assert opened(scenario) == (3, 1)
     noise = prepare(scenario, build_dataset(scenario)).noise
-    ratio = opened.noise(noise).scale / noise.scale
+    ratio = hiding(scenario, noise).scale / noise.scale
     assert ratio.tolist() == pytest.approx([2**0.5] * 4)
 
 

@@ -716,6 +716,17 @@ COMPOSABLE = (1e-20, 1e20)
 """Range of finite ε that losses are composed for."""
 
 
+def as_published(privacy: Any, rule: str) -> Iterator[Fault]:
+    """Yield a fault for each as-published option, of which no proof is known with a rule."""
+    bound = privacy.sensitivity
+    if privacy.noise != "vector":
+        hint = f'allowed with {rule}: "vector"; one draw on all coordinates has no ε'
+        yield Fault("privacy.noise", repr(privacy.noise), hint)
+    if bound is not None and bound.norm == "l2-as-published":
+        hint = f"allowed with {rule}: {privacy.mechanism.norm}, in which an answer costs its ε"
+        yield Fault("privacy.sensitivity.norm", repr(bound.norm), hint)
+
+
 class AccountingKind(Variant):
     """A method of accounting other than adding up ε; by default it composes losses."""
 
@@ -763,7 +774,7 @@ class AccountingKind(Variant):
     def faults(self, privacy: Any) -> Iterator[Fault]:
         """Yield a fault for each setting without a proof."""
         named = repr(self.kind)
-        mechanism, bound = privacy.mechanism, privacy.sensitivity
+        mechanism = privacy.mechanism
         if not privacy.hides:
             hint = f"allowed is nothing with mechanism {mechanism.kind}, which costs no ε"
             yield Fault("privacy.accountant", named, hint)
@@ -774,12 +785,7 @@ class AccountingKind(Variant):
         if privacy.delta is not None and privacy.delta < least:
             hint = f"allowed with an accountant is at least {least:g}"
             yield Fault("privacy.delta", f"{privacy.delta:g}", hint)
-        if privacy.noise != "vector":
-            hint = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
-            yield Fault("privacy.noise", repr(privacy.noise), hint)
-        if bound is not None and bound.norm == "l2-as-published":
-            hint = f"allowed with an accountant: {mechanism.norm}, in which an answer costs its ε"
-            yield Fault("privacy.sensitivity.norm", repr(bound.norm), hint)
+        yield from as_published(privacy, "an accountant")
         if privacy.learner is not None:
             hint = "allowed is nothing with an own learner: ε of its copies has to add up"
             yield Fault("privacy.accountant", named, hint)

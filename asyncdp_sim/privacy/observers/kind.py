@@ -67,6 +67,12 @@ def gaussian_epsilons(squared: Array, delta: float) -> Array:
     return each_once(squared, epsilon)
 
 
+def at_most_all(accountant: Accountant, traces: Sequence[Trace], squared: Array) -> Array:
+    """Return ε of μ² = ``squared`` (R, N), at most what all released answers cost."""
+    spent = accountant.spent(np.stack([trace.released for trace in traces]))
+    return np.minimum(gaussian_epsilons(squared, accountant.delta), spent)
+
+
 def multipliers(accountant: Accountant) -> Array:
     """Return z_i of Gaussian answers, (N,), of which alone is known what such observers learn."""
     if accountant.multiplier is None:

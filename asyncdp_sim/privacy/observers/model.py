@@ -33,7 +33,7 @@ from asyncdp_sim.privacy.observers.kind import (
     Listener,
     ObserverKind,
     Requirement,
-    gaussian_epsilons,
+    at_most_all,
     multipliers,
     plainly,
 )
@@ -149,11 +149,10 @@ class Descent:
 
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return an upper bound on what the last model reveals, at most what all models do."""
-        rounds_of_each = [
-            in_rounds(trace, self.weights, multipliers(accountant)) for trace in traces
-        ]
-        squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in rounds_of_each]
-        return _learned_by_composition(accountant, traces, np.stack(squared))
+        noise = multipliers(accountant)
+        each = [in_rounds(trace, self.weights, noise) for trace in traces]
+        squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in each]
+        return _learned_by_composition(accountant, traces, squared)
 
 
 def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
@@ -269,10 +268,8 @@ class ModelObserver(ObserverKind):
         Σ z_j² over the owners in it: μ_u² = Σ_k 1/Σ_j z_j² over the rounds of u.
         """
         noise = multipliers(accountant)
-        rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
-        return _learned_by_composition(
-            accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each])
-        )
+        squared = [_all(in_rounds(trace, np.ones(len(noise)), noise)) for trace in traces]
+        return _learned_by_composition(accountant, traces, squared)
 
 
 class TrustedLearner(ModelObserver):
@@ -371,8 +368,8 @@ def _all(rounds: Rounds) -> Array:
 
 
 def _learned_by_composition(
-    accountant: Accountant, traces: Sequence[Trace], squared: Array
+    accountant: Accountant, traces: Sequence[Trace], of_each: Sequence[Array]
 ) -> Learned:
-    """Return what is learned, at most what all answers together cost."""
-    spent = accountant.spent(np.stack([trace.released for trace in traces]))
-    return Learned(np.minimum(gaussian_epsilons(squared, accountant.delta), spent), squared / 2)
+    """Return what is learned by μ² of each trace, at most what all answers together cost."""
+    squared = np.stack(of_each)
+    return Learned(at_most_all(accountant, traces, squared), squared / 2)

@@ -36,7 +36,7 @@ from asyncdp_sim.privacy.observers.kind import (
     Learned,
     ObserverKind,
     Requirement,
-    gaussian_epsilons,
+    at_most_all,
     multipliers,
     plainly,
 )
@@ -315,11 +315,8 @@ class NodeObserver(ObserverKind):
             worst.append(np.nanmax(squared, axis=1))
             median.append(np.nanquantile(squared, 0.5, axis=1, method="higher"))
         most, middle = np.array(worst), np.array(median)
-        spent = accountant.spent(np.stack([trace.released for trace in traces]))
-        epsilons = [
-            np.minimum(gaussian_epsilons(mu, accountant.delta), spent) for mu in (most, middle)
-        ]
-        return Learned(epsilons[0], most / 2, epsilons[1])
+        worst_case, usual = (at_most_all(accountant, traces, mu) for mu in (most, middle))
+        return Learned(worst_case, most / 2, usual)
 
     def squared(self, multiplier: Array, trace: Trace) -> Array:
         """Return μ² of owner u's record (rows) against node v (columns), (N, N) or (N, N + 1).
