@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.comparisons.comparison import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of
+from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
@@ -34,6 +34,7 @@ from asyncdp_sim.sentences.result import (
     how_good,
     how_sure,
     if_others_left,
+    in_rounds,
     theory,
     verdicts,
 )
@@ -83,14 +84,14 @@ def of_result(result: Result) -> Answer:
     if remaining is not None:
         left = if_others_left(remaining["verdicts"], remaining, manifest.get("unit"))
     name, good = how_good(manifest, means)
-    rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
+    rounds = " (rounds of answers)" * in_rounds(manifest["scenario"])
     psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
     facts = [
         (ROWS["owners"], "" if gain is None else verdicts(manifest)),
         (ROWS["remaining"], left),
         (f"{name[0].upper()}{name[1:]}", good),
         ("ψ at the end", number(psi.value), psi_note),
-        (ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"),
+        (ROWS["how_soon"], f"after {_time(result)}{rounds}"),
         (ROWS["privacy"], _privacy(manifest)),
         ("Private as stated", PRIVATE[label([manifest]).private]),
         (ROWS["how_sure"], how_sure(manifest)),

@@ -6,6 +6,7 @@ from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.specification import member
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import (
@@ -23,6 +24,7 @@ from asyncdp_sim.core.words import (
 from asyncdp_sim.decision import Verdict
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
@@ -232,7 +234,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
-    rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
+    rounds = [("time unit", ROUNDS)] if in_rounds(scenario) else []
     return [
         *([("rehearsed", "with real processes")] if "measured" in manifest else []),
         (
@@ -265,6 +267,14 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         *_energy(summary, measured),
     ]
+
+
+def in_rounds(scenario: Mapping[str, Any]) -> bool:
+    """Return whether a time unit of a scenario, as tables, is one round of answers."""
+    table = scenario.get("protocol", {"kind": "request"})
+    kind = member(Protocol, table["kind"])
+    clocked = kind is not None and kind.model_validate(table).clocked
+    return clocked and counts_rounds(unit_of([scenario]), scenario.get("clock", {}))
 
 
 def theory(prediction: Mapping[str, Any]) -> tuple[float, float]:
