@@ -30,14 +30,13 @@ from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.sentences.label import (
-    PRIVATE,
     Label,
-    claims,
     composition,
     epsilon_words,
     epsilons,
     hidden_unit,
     is_at_least,
+    kept,
     label,
     n_sharers,
     observer_words,
@@ -288,13 +287,12 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
     text, unit, alone = label([manifest]), stated_unit(manifest), composition([manifest])
     stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
-    kept = PRIVATE[text.private] if claims(manifest) else "nothing is claimed"
     true = epsilon_words(manifest)
     if text.private is True:
         sign = "=" if len(set(epsilons(manifest))) == 1 else "≤"
         true = true.replace("true ε", f"ε {sign}")
         stated += " per owner"
-    yield "private", f"{kept} ({true}{stated})"
+    yield "private", f"{kept(manifest, 'nothing is claimed')} ({true}{stated})"
     against = observer_words([manifest])
     if against is not None:
         yield "ε is against", against
@@ -517,7 +515,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 *grid[int(place)],
                 *(figure(psi[part]) for part in ("median", "q25", "q75")),
                 figure(cell["summary"]["simulated_time"]),
-                PRIVATE[text.private] if claims(cell) else "no claim",
+                kept(cell),
                 _epsilon(text),
                 figure(text.delta or 0),
             ]
