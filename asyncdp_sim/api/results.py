@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
 from asyncdp_sim import results as on_disk
 from asyncdp_sim.api import Named
@@ -98,7 +98,29 @@ def _table(name: str, meaning: str) -> Any:
     return property(read, doc=meaning)
 
 
-class Result(Named):
+_O = TypeVar("_O", bound=on_disk.Result | on_disk.Sweep)
+
+
+class _Kept(Named, Generic[_O]):
+    """What a directory holds, for as long as it is there."""
+
+    def __init__(self, opened: _O, place: KeptDirectory) -> None:
+        self._opened: _O = opened
+        self._place = place
+        self.directory: Path = opened.directory
+
+    @property
+    def kept(self) -> bool:
+        """Whether its directory is permanent."""
+        return self._place.kept
+
+    @property
+    def opened(self) -> _O:
+        """The result or the sweep as figures and comparisons read it."""
+        return self._opened
+
+
+class Result(_Kept[on_disk.Result]):
     """A finished run: its tables as pandas frames, its figures as matplotlib axes.
 
     Frames are read again at each access, so changing one does not change the result.
@@ -123,11 +145,9 @@ class Result(Named):
     'update $k$'
     """
 
-    def __init__(self, found: on_disk.Result, place: KeptDirectory) -> None:
-        self._found = found
-        self._place = place
-        self.directory: Path = found.directory
-        self.manifest: dict[str, Any] = found.manifest
+    def __init__(self, opened: on_disk.Result, place: KeptDirectory) -> None:
+        super().__init__(opened, place)
+        self.manifest: dict[str, Any] = opened.manifest
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -139,11 +159,6 @@ class Result(Named):
             If it names code from outside, which ``load`` executes where that is allowed.
         """
         return load(self.directory / "scenario.toml")[0]
-
-    @property
-    def kept(self) -> bool:
-        """Whether its directory is permanent."""
-        return self._place.kept
 
     curve = _table(
         "curve", "ψ and fitness of the central model at every recorded update, a pandas frame."
@@ -165,7 +180,7 @@ class Result(Named):
         ResultError
             If it was not judged: ``data.held_out`` keeps rows apart for it.
         """
-        return self._kept("gains", "data.held_out keeps rows apart, on which gains are judged")
+        return self._optional("gains", "data.held_out keeps rows apart, on which gains are judged")
 
     optimum = _table("optimum", "θ*, a pandas frame.")
 
@@ -178,17 +193,17 @@ class Result(Named):
         ResultError
             If they were not kept: ``ad.run(scenario, events=True)`` keeps them.
         """
-        return self._kept("events", "ad.run(…, events=True) keeps them")
+        return self._optional("events", "ad.run(…, events=True) keeps them")
 
     @property
     def summary(self) -> Any:
         """The figures of the run with their 95 % intervals and units, a pandas frame."""
-        return summary_frame(self._found.summary)
+        return summary_frame(self._opened.summary)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for readers of the result."""
-        return tuple(self._found.warnings)
+        return tuple(self._opened.warnings)
 
     @property
     def label(self) -> str:
@@ -267,24 +282,19 @@ class Result(Named):
         models = self.models
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
-            rule = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
+            rule = f"allowed is one of {', '.join(map(str, self._opened.replicates))}"
             raise ResultError([Fault("replicate", show(replicate), rule)], str(self.directory))
         return theta
 
-    @property
-    def opened(self) -> on_disk.Result:
-        """The result as figures and comparisons read it."""
-        return self._found
-
-    def _kept(self, name: str, rule: str) -> Any:
+    def _optional(self, name: str, rule: str) -> Any:
         """Return a table that not every result has; a rule says how to have it."""
-        if not self._found.has(name):
+        if not self._opened.has(name):
             fault = Fault(name, f"a result without {name}", rule)
             raise ResultError([fault], str(self.directory))
-        return with_units(self._found.frame(name), name)
+        return with_units(self._opened.frame(name), name)
 
     def __repr__(self) -> str:
-        scenario, count = self.manifest["scenario"], len(self._found.replicates)
+        scenario, count = self.manifest["scenario"], len(self._opened.replicates)
         text = f"{count} replicates, {len(self.warnings)} warnings"
         return agreed(f"<Result of {scenario['id']}, {text}, {self.directory}>")
 
@@ -294,7 +304,7 @@ class Result(Named):
         return html_table(figures(self.manifest), title=title, said=[self.label, *notes])
 
 
-class Sweep(Named):
+class Sweep(_Kept[on_disk.Sweep]):
     """A finished sweep: a sequence of results, and the table of its cells.
 
     Attributes
@@ -316,16 +326,14 @@ class Sweep(Named):
     3.0
     """
 
-    def __init__(self, found: on_disk.Sweep, place: KeptDirectory) -> None:
-        self._found = found
-        self._place = place
-        self.directory: Path = found.directory
-        self._cells = tuple(Result(cell.result, place) for cell in found.cells)
+    def __init__(self, opened: on_disk.Sweep, place: KeptDirectory) -> None:
+        super().__init__(opened, place)
+        self._cells = tuple(Result(cell.result, place) for cell in opened.cells)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The dotted paths that are swept."""
-        return self._found.paths
+        return self._opened.paths
 
     @property
     def plot(self) -> SweepPlots:
@@ -333,19 +341,9 @@ class Sweep(Named):
         return SweepPlots(self)
 
     @property
-    def opened(self) -> on_disk.Sweep:
-        """The sweep as figures read it."""
-        return self._found
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for readers of the result."""
         return tuple(notes(self.directory))
-
-    @property
-    def kept(self) -> bool:
-        """Whether its directory is permanent."""
-        return self._place.kept
 
     def to_frame(self) -> Any:
         """Return one row per cell, with swept values and summary figures, as a pandas frame."""

@@ -49,13 +49,11 @@ class Command(NamedTuple):
     subject: str
     does: str
     examples: tuple[str, str]
-    options: Mapping[str, Sequence[str]]
+    options: Mapping[str, Sequence[str]] = {}
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-COMMANDS = {
-    name: Command(**({"options": {}} | table)) for name, table in _TABLES["commands"].items()
-}
+COMMANDS = {name: Command(**table) for name, table in _TABLES["commands"].items()}
 """A test holds each line equal to its command's docstring."""
 GROUPS = {
     subject: [name for name, command in COMMANDS.items() if command.subject == subject]
@@ -261,11 +259,11 @@ def _usage_text(error: Any) -> str:
     The parser's own text, without its marks; or, for an option that is gone, what to type instead.
     An unknown option may be a field of the scenario, and a further word a setting without quotes.
     """
-    option = getattr(error, "option_name", "")
-    command = None if error.ctx is None else error.ctx.info_name
+    option, context = getattr(error, "option_name", ""), error.ctx
+    command = None if context is None else context.info_name
     text = str(error.format_message()).removeprefix("Invalid value: ")
     text = text.replace("Value error, ", "")  # pydantic's
-    if _takes_settings(error.ctx):
+    if context is not None and any(param.name == "settings" for param in context.command.params):
         if text.startswith("No such option"):
             field = _as_setting(option)
             if field != "":  # the field is meant, and no option that is spelled like it
@@ -275,15 +273,8 @@ def _usage_text(error: Any) -> str:
     return " ".join(f"asyncdp: {instead_of_option(command, option) or text}".split())
 
 
-def _takes_settings(context: Any) -> bool:
-    """Return whether a command sets fields of a scenario."""
-    return context is not None and any(param.name == "settings" for param in context.command.params)
-
-
 def _as_setting(option: str) -> str:
     """Return how a field is set that somebody takes for an option; nothing for other options."""
-    if option == "":
-        return ""
     from asyncdp_sim.scenario.fields import fields
 
     name = option.lstrip("-").replace("-", "_")

@@ -8,9 +8,9 @@ that file from ``asyncdp_sim.scenario.catalogue``, and a test holds it.
 import json
 import textwrap
 import tomllib
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import typer
 
@@ -28,15 +28,14 @@ BEYOND = "Beyond the papers"
 """The group of scenarios that redraw no figure of a paper."""
 
 
-@dataclass(frozen=True)
-class ListedEntry:
+class ListedEntry(NamedTuple):
     """A scenario of the catalogue in a line.
 
     Attributes
     ----------
-    name, title : str
     group : str
         The paper whose figure it redraws, or that it redraws none.
+    name, title : str
     privacy : str
         What its settings say of privacy, in words; empty where all of it is private.
     command : str
@@ -45,9 +44,9 @@ class ListedEntry:
         CPU seconds that this takes, with pictures; None if not measured yet.
     """
 
+    group: str
     name: str
     title: str
-    group: str
     privacy: str
     command: str
     seconds: int | None
@@ -70,9 +69,9 @@ def listed() -> list[ListedEntry]:
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
         command, name = "sweep" if "sweep" in text else "run", file.stem
         matches.append(
-            ListedEntry(name, text["title"], group, marks[name], command, seconds.get(name))
+            ListedEntry(group, name, text["title"], marks[name], command, seconds.get(name))
         )
-    return sorted(matches, key=lambda each: (each.group, each.name))
+    return sorted(matches)
 
 
 def list_command() -> None:
@@ -81,10 +80,10 @@ def list_command() -> None:
 
     def lines(found: ListedEntry) -> list[str]:
         time = "" if found.seconds is None else f", {found.seconds} s"
-        marks = [f"{found.command}{time}", found.privacy]
+        private = "" if found.privacy == "" else f"; {found.privacy}"
         first = f"  {found.name:<{_TITLES - 2}} "
         return textwrap.wrap(
-            f"{found.title} ({'; '.join(mark for mark in marks if mark != '')})",
+            f"{found.title} ({found.command}{time}{private})",
             SCREEN,
             initial_indent=first,
             subsequent_indent=" " * len(first),

@@ -55,7 +55,6 @@ def forecast_command(
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.forecasts import forecast
-    from asyncdp_sim.forecasts.advice.contest import advice_json
     from asyncdp_sim.forecasts.alternatives import alternatives
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
@@ -97,7 +96,7 @@ def forecast_command(
             else:
                 save_new(ends_with.scenario, save)
         if as_json:
-            typer.echo(advice_json(advice))
+            typer.echo(words.json_text(advice))
         else:
             show([line for item in advice.values() for line in item.lines(named)])
         if save is not None and as_json:

@@ -121,7 +121,8 @@ def forecast(
         energy=energy_forecast(scenario, time, time_half_width),
         throughput=next((each for each in pace if each.between is not None), None),
         time_unit=scenario.run.time_unit,
-        rounds=counts_rounds(scenario.run.time_unit, scenario.clock.model_dump()),
+        rounds=scenario.protocol.clocked
+        and counts_rounds(scenario.run.time_unit, scenario.clock.model_dump()),
     )
 
 

@@ -58,6 +58,7 @@ from asyncdp_sim.runs.gains import (
 )
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.owners import places_of
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Times the scenario's budgets, ascending, at which break-even is looked for."""
@@ -387,13 +388,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
 def _place(known: Population, whose: str) -> int:
     """Return the place of an owner, from 0, by its name or number."""
     owners = known.participants
-    if whose in owners.names:
-        return owners.names.index(whose)
-    if whose.isdecimal() and int(whose) in owners.numbers:
-        return owners.numbers.index(int(whose))
-    names = owners.names or tuple(map(str, owners.numbers))
-    more = ", …" * (len(names) > 5)
-    raise SpecError([Fault("--as", repr(whose), f"allowed: {', '.join(names[:5])}{more}")])
+    return places_of("--as", [whose], owners.names, owners.numbers)[0]
 
 
 def _joined(dataset: Dataset) -> Dataset:

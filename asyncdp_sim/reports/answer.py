@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.comparisons.comparison import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of
+from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
@@ -19,9 +19,9 @@ from asyncdp_sim.results.columns import flat
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.sentences.forecast import ROWS, rows_of
 from asyncdp_sim.sentences.label import (
-    PRIVATE,
     epsilon_words,
     hidden_unit,
+    kept,
     label,
     n_sharers,
     reasons,
@@ -34,6 +34,7 @@ from asyncdp_sim.sentences.result import (
     how_good,
     how_sure,
     if_others_left,
+    in_rounds,
     theory,
     verdicts,
 )
@@ -83,16 +84,16 @@ def of_result(result: Result) -> Answer:
     if remaining is not None:
         left = if_others_left(remaining["verdicts"], remaining, manifest.get("unit"))
     name, good = how_good(manifest, means)
-    rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
+    rounds = " (rounds of answers)" * in_rounds(manifest["scenario"])
     psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
     facts = [
         (ROWS["owners"], "" if gain is None else verdicts(manifest)),
         (ROWS["remaining"], left),
         (f"{name[0].upper()}{name[1:]}", good),
         ("ψ at the end", number(psi.value), psi_note),
-        (ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"),
+        (ROWS["how_soon"], f"after {_time(result)}{rounds}"),
         (ROWS["privacy"], _privacy(manifest)),
-        ("Private as stated", PRIVATE[label([manifest]).private]),
+        ("Private as stated", kept(manifest)),
         (ROWS["how_sure"], how_sure(manifest)),
     ]
     text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
@@ -125,7 +126,7 @@ def of_sweep(sweep: Sweep) -> Answer:
     times = [float(result.summary["simulated_time"]) for result in results]
     unit = unit_of([results[0].manifest["scenario"]])
     epsilons = list(dict.fromkeys(_epsilon(result.manifest) for result in results))
-    private = sum(label([result.manifest]).private is True for result in results)
+    private = sum(kept(result.manifest) == "yes" for result in results)
     missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
     smallest = f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}."
     facts = [
@@ -148,7 +149,7 @@ def of_comparison(compared: Comparison) -> Answer:
     facts = []
     for name, result in compared.results.items():
         psi, manifest = number(psi_at_end(result).value), result.manifest
-        private = f"private as stated: {PRIVATE[label([manifest]).private]}"
+        private = f"private as stated: {kept(manifest)}"
         facts.append((name, f"ψ {psi}, {_time(result)}, ε {_epsilon(manifest)}", private))
     return Answer.from_rows(" ".join(_verdicts(compared)), [*facts, ("", "", f"ψ: {PSI}")])
 
@@ -199,8 +200,8 @@ def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
     """Return the privacy label of these results on a page, with at least the label's content."""
     page_label = label(manifests)
     why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
-    kept = page_label.private is True  # which it is not where timing is not accounted
-    tone = "broken" if not kept else "kept" if page_label.release else "withheld"
+    private = page_label.private is True  # which it is not where timing is not accounted
+    tone = "broken" if not private else "kept" if page_label.release else "withheld"
     return Banner(page_label.text, tone, page_label.release, tuple(dict.fromkeys(why)))
 
 
@@ -305,7 +306,7 @@ def cells(sweep: Sweep) -> PageTable:
                 shown(summary["throughput"]),
                 words.interval(*interval(summary, "throughput")),
                 shown(summary["simulated_time"]),
-                PRIVATE[label([manifest]).private],
+                kept(manifest),
                 epsilon_words(manifest).removeprefix("true ε "),
             ]
         )

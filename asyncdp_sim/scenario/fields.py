@@ -16,6 +16,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Spec, Variant, kind_of
 from asyncdp_sim.core.words import toml_of
 from asyncdp_sim.network.table_file import EXAMPLES
+from asyncdp_sim.scenario.files import FILES
 from asyncdp_sim.scenario.spec import Scenario
 
 _NUMBERS = {int: "whole numbers", float: "numbers"}
@@ -145,7 +146,6 @@ def _is_table(each: Any) -> bool:
     return isinstance(each, type) and issubclass(each, BaseModel)
 
 
-_FILES = ("path", "public_path", "own_path")
 _M = TypeVar("_M", bound=Spec)
 
 
@@ -217,7 +217,7 @@ def _said(example: BaseModel, *names: str) -> dict[str, Any]:
         value = getattr(example, name)
         is_set = info.is_required() or name in names or value != info.default
         if is_set and value is not None:
-            table[info.alias or name] = Path(value).name if name in _FILES else plain(value)
+            table[info.alias or name] = Path(value).name if name in FILES else plain(value)
     return table
 
 

@@ -217,7 +217,7 @@ def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     raw = scenario.plain()
     swept = raw.pop("sweep", None)
     for table in list(_with_files(raw)):
-        for key in [key for key in _FILES if isinstance(table.get(key), str)]:
+        for key in [key for key in FILES if isinstance(table.get(key), str)]:
             path = table.pop(key)
             table |= {key: Path(path).name, key.replace("path", "sha256"): digest(path)}
     if swept is not None:
@@ -311,7 +311,7 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
         last = key.replace(" ", "").rpartition(".")[2]
         if last in _NO_FILES:
             continue
-        if last not in _FILES:
+        if last not in FILES:
             for table in value if isinstance(value, list) else [value]:
                 if isinstance(table, dict):
                     _map_paths(table, change)
@@ -323,7 +323,7 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
 
 def _with_files(raw: Raw) -> Iterator[Raw]:
     """Yield every table that names a file."""
-    if any(isinstance(raw.get(key), str) for key in _FILES):
+    if any(isinstance(raw.get(key), str) for key in FILES):
         yield raw
     for value in (value for key, value in raw.items() if key not in _NO_FILES):
         for table in value if isinstance(value, list) else [value]:
@@ -331,7 +331,7 @@ def _with_files(raw: Raw) -> Iterator[Raw]:
                 yield from _with_files(table)
 
 
-_FILES = ("path", "public_path", "own_path")
+FILES = ("path", "public_path", "own_path")
 """Fields by which a table, wherever it stands, names files of its own."""
 _NO_FILES = ("columns",)
 """Tables whose keys are not ours: a column may be called path."""

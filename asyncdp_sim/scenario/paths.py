@@ -158,7 +158,7 @@ def listed(value: Any) -> Any:
 
 @cache
 def labels() -> Mapping[str, Mapping[str, Any]]:
-    """Return ``symbols``, ``axes`` and ``choices``, each by path."""
+    """Return ``symbols``, ``axes``, ``choices`` and ``phrases``, each by path."""
     return tomllib.loads(files(__package__).joinpath("labels.toml").read_text("utf-8"))
 
 
@@ -170,10 +170,6 @@ def symbol(path: str) -> str:
 def axis(path: str) -> str:
     """Return what stands along an axis of a swept number."""
     return str(labels()["axes"].get(path, path.replace(".", ": ").replace("_", " ")))
-
-
-def _choices(path: str) -> Mapping[str, str]:
-    return dict(labels()["choices"].get(path, {}))
 
 
 def words(path: str, value: Any) -> str:
@@ -190,10 +186,13 @@ def words(path: str, value: Any) -> str:
         return str(value)
     setting = _parsed(value)
     named = f"{setting:g}" if isinstance(setting, int | float) else setting
-    if isinstance(named, str) and named in _choices(path):
-        return _choices(path)[named]
+    choices = labels()["choices"].get(path, {})
+    if isinstance(named, str) and named in choices:
+        return str(choices[named])
     if path in PHRASES:
         return PHRASES[path](setting)
+    if path in labels()["phrases"]:
+        return str(labels()["phrases"][path]).format(_plain(setting))
     if isinstance(setting, Mapping):
         return _table(path, setting)
     if isinstance(setting, Sequence) and not isinstance(setting, str):
@@ -306,10 +305,6 @@ PHRASES: Mapping[str, Callable[[Any], str]] = {
     "availability.probability": _online,
     "availability.groups": _groups,
     "channel.retransmissions": lambda n: f"up to {_plain(n)} retransmission{'s' * (n != 1)}",
-    "channel.airtime": lambda airtime: f"airtime {_plain(airtime)}",
-    "channel.slot": lambda slot: f"slot {_plain(slot)}",
-    "channel.propagation_delay": lambda delay: f"propagation delay {_plain(delay)}",
-    "protocol.interval": lambda interval: f"every {_plain(interval)} units",
     "protocol.delay": lambda law: f"mean {_lasting(law)}",
 }
 """Sentences of values that are numbers, or lists of them."""

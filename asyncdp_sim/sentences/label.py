@@ -88,6 +88,12 @@ def is_private(manifest: Manifest) -> bool | None:
     return private is True
 
 
+def kept(manifest: Manifest, silent: str = "no claim") -> str:
+    """Return in words whether a result is private as claimed; ``silent`` if it claims nothing."""
+    words = {True: "yes", False: "NO", None: "not shown"}
+    return words[is_private(manifest)] if claims(manifest) else silent
+
+
 def n_replicates(manifest: Manifest) -> int:
     """Return the number of replicates that were run."""
     replicates = manifest.get("replicates")
@@ -219,8 +225,6 @@ def _warnings_after(mark: str, manifest: Manifest) -> list[str]:
     return [warning.partition(mark)[2] for warning in warnings if mark in warning]
 
 
-PRIVATE = {True: "yes", False: "NO", None: "not shown"}
-"""Whether a result is private as claimed, in words."""
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
 EXACT = "Exact: computed from the owners' records without noise, so that no ε covers this file."

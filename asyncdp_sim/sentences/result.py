@@ -6,6 +6,7 @@ from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.specification import member
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import (
@@ -23,19 +24,19 @@ from asyncdp_sim.core.words import (
 from asyncdp_sim.decision import Verdict
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.sentences.label import (
-    PRIVATE,
     Label,
-    claims,
     composition,
     epsilon_words,
     epsilons,
     hidden_unit,
     is_at_least,
+    kept,
     label,
     n_sharers,
     observer_words,
@@ -233,7 +234,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
-    rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
+    rounds = [("time unit", ROUNDS)] if in_rounds(scenario) else []
     return [
         *([("rehearsed", "with real processes")] if "measured" in manifest else []),
         (
@@ -268,6 +269,14 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def in_rounds(scenario: Mapping[str, Any]) -> bool:
+    """Return whether a time unit of a scenario, as tables, is one round of answers."""
+    table = scenario.get("protocol", {"kind": "request"})
+    kind = member(Protocol, table["kind"])
+    clocked = kind is not None and kind.model_validate(table).clocked
+    return clocked and counts_rounds(unit_of([scenario]), scenario.get("clock", {}))
+
+
 def theory(prediction: Mapping[str, Any]) -> tuple[float, float]:
     """Return what a figure lies between by theory: twice the one value, or NaN where unknown."""
     value = as_float(prediction["value"])
@@ -279,13 +288,12 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
     text, unit, alone = label([manifest]), stated_unit(manifest), composition([manifest])
     stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
-    kept = PRIVATE[text.private] if claims(manifest) else "nothing is claimed"
     true = epsilon_words(manifest)
     if text.private is True:
         sign = "=" if len(set(epsilons(manifest))) == 1 else "≤"
         true = true.replace("true ε", f"ε {sign}")
         stated += " per owner"
-    yield "private", f"{kept} ({true}{stated})"
+    yield "private", f"{kept(manifest, 'nothing is claimed')} ({true}{stated})"
     against = observer_words([manifest])
     if against is not None:
         yield "ε is against", against
@@ -508,7 +516,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 *grid[int(place)],
                 *(figure(psi[part]) for part in ("median", "q25", "q75")),
                 figure(cell["summary"]["simulated_time"]),
-                PRIVATE[text.private] if claims(cell) else "no claim",
+                kept(cell),
                 _epsilon(text),
                 figure(text.delta or 0),
             ]

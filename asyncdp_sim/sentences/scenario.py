@@ -1,7 +1,7 @@
 """A scenario in words, with what theory predicts of it: what ``asyncdp check`` prints."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import fsum, inf
+from math import fsum, inf, prod
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from asyncdp_sim.theory.predict.update_order import holds_from, shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown, known, plain
 
 
-def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
+def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     """Yield lines on the privacy of a cell, and of the whole sweep that it belongs to."""
     if not scenario.privacy.hides:
         yield _unhidden(scenario)
@@ -34,16 +34,10 @@ def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         _budget, _participation, _listener, _local, _parts, _composed, _spent_early, _claims,
     ):  # fmt: skip
         yield from part(scenario)
-    yield from _together(whole)
-
-
-def against_privacy(scenario: Scenario) -> Iterator[str]:
-    """Yield problems of a cell's privacy, and budgets that end a run."""
-    if not scenario.privacy.hides:
-        yield _unhidden(scenario)
-        return
-    yield from _spent_early(scenario)
-    yield from _not_as_claimed(scenario)
+    cells = [whole.cell(chosen) for chosen in whole.grid()] or [whole.base()]
+    alone = composition([_hoped(cell) | {"digest": place} for place, cell in enumerate(cells)])
+    if alone is not None:
+        yield f"ε {alone}"
 
 
 def _unhidden(scenario: Scenario) -> str:
@@ -161,16 +155,6 @@ def _local(scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _together(scenario: Scenario) -> Iterator[str]:
-    """Yield the scope of these statements: one replicate of one cell."""
-    cells = [scenario.cell(chosen) for chosen in scenario.grid()]
-    cells_numbered = enumerate(cells or [scenario.base()])
-    hoped = [_hoped(cell) | {"digest": number} for number, cell in cells_numbered]
-    alone = composition(hoped)
-    if alone is not None:
-        yield f"ε {alone}"
-
-
 def _hoped(scenario: Scenario) -> dict[str, Any]:
     """Return the manifest of a run in which no bound is exceeded and nothing diverges."""
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
@@ -219,7 +203,7 @@ def describe(scenario: Scenario) -> list[str]:
     return [
         *_owners(base),
         *(in_unit(line, base.run.time_unit) for line in _network(base)),
-        *privacy_lines(base, scenario),
+        *_privacy(base, scenario),
         *_against_claims(base),
         *_sweep(scenario),
     ]
@@ -249,8 +233,10 @@ def network_findings(scenario: Scenario) -> list[Notice]:
 
 def privacy_findings(scenario: Scenario) -> list[Notice]:
     """Return problems of the privacy of one cell, and of its budgets."""
-    findings = [*against_privacy(scenario), *_against_claims(scenario)]
-    return list(map(Noted.from_sentence, findings))
+    findings = [_unhidden(scenario)]
+    if scenario.privacy.hides:
+        findings = [*_spent_early(scenario), *_not_as_claimed(scenario)]
+    return list(map(Noted.from_sentence, [*findings, *_against_claims(scenario)]))
 
 
 def _owners(scenario: Scenario) -> Iterator[str]:
@@ -437,6 +423,6 @@ def _against_claims(scenario: Scenario) -> Iterator[str]:
 
 def _sweep(scenario: Scenario) -> Iterator[str]:
     if len(scenario.sweep) > 0:
-        cells = sum(1 for _ in scenario.grid())
+        cells = prod(map(len, scenario.sweep.values()))
         swept = ", ".join(f"{at} ({len(values)} values)" for at, values in scenario.sweep.items())
         yield f"sweep: {cells} cells over {swept}"

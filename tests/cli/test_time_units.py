@@ -107,8 +107,12 @@ def test_without_a_name_time_is_rounds_of_answers(command):
     ]
     assert line.endswith(" units per replicate (rounds of answers)")
     two = command.done("run", "small.toml", "--set", "clock.rate=2.0", "--out", "two").out
-    assert "time unit" not in two
-    assert "rounds of answers" not in two
+    protocol, algorithm = "protocol={kind='rounds'}", "algorithm={kind='collab-2',step=0.5}"
+    rounds = ("--set", protocol, "--set", algorithm)  # in which no clock ticks
+    forecast = command.done("forecast", "small.toml", *rounds).out
+    for said in (two, command.done("run", "small.toml", *rounds, "--out", "r").out, forecast):
+        assert "time unit" not in said
+        assert "rounds of answers" not in said
 
 
 def _labels(figure: Figure) -> list[str]:

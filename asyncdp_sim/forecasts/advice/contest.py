@@ -31,7 +31,7 @@ from asyncdp_sim.forecasts.population import (
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences.forecast import RELEASE, json_text
+from asyncdp_sim.sentences.forecast import RELEASE
 
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
@@ -323,8 +323,3 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
         "release": not known.private,
         "unchecked": known.scenario.data != asked.data,
     }
-
-
-def advice_json(advice: Mapping[str, Any]) -> str:
-    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
-    return json_text(advice)

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import InputError
@@ -99,8 +100,13 @@ def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
 
 
 def test_an_owner_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="allowed: C1, C10, C11, C12, C13, …"):
+    with pytest.raises(InputError, match="--as: given 'C21'; nearest names: C2, C1, C20"):
         found(clinics(tmp_path), whose="C21")
+    frame = pd.read_csv(tmp_path / "all.csv")
+    frame["clinic"] = frame["clinic"].str.replace("C", "10")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    with pytest.raises(InputError, match="--as: given '2'; nearest names: 102, "):
+        found(load(tmp_path / "clinics.toml")[0], whose="2")  # no number of an owner
 
 
 def test_folds_have_the_noise_of_all_records(tmp_path):

@@ -18,13 +18,13 @@ from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, inline
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.reports import LARGEST, page, write_report
-from asyncdp_sim.reports.answer import banner
+from asyncdp_sim.reports.answer import banner, of_result
 from asyncdp_sim.reports.answer import owners as owners_of
 from asyncdp_sim.reports.page import _first_events, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.sentences.forecast import as_json, decide
 from asyncdp_sim.sentences.label import label
-from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.result import figures, warnings_first
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -301,6 +301,13 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tm
     assert seen.faults == []
     found = owners_of(Result.read(tmp_path / "many"))
     assert [row[0] for table in found for row in table.rows[1:]] == names
+
+
+def test_a_result_that_claims_nothing_breaks_no_claim(tmp_path):
+    place = written(tmp_path / "open", privacy={"mechanism": "none"})
+    facts = {fact.name: fact.value for fact in of_result(Result.read(place)).facts}
+    assert facts["Private as stated"] == "no claim"
+    assert dict(figures(read_manifest(place)))["private"] == "nothing is claimed (no finite ε)"
 
 
 def test_a_diverged_run_has_a_page_and_one_of_a_thing_is_in_the_singular(tmp_path):
