@@ -380,9 +380,14 @@ def _row(
     row = min(item.row for item in differ if item.row is not None)
     columns = [item.place.rpartition(", ")[0] for item in differ if item.row == row]
     columns = [name for name in columns if name != ""]  # of rows that one of them lacks
-    reported = first if row < len(first) else second
-    which = ", ".join(f"{key} {reported[key].iloc[row]}" for key in keys if key in reported)
-    # rows of other keys are not the same row: one of the results lacks the one that is named
+    at_row = (
+        {key: frame[key].iloc[row] for key in keys if key in frame}
+        for frame in (first, second)
+        if row < len(frame)
+    )
+    # rows of other keys are not the same row: one of the results lacks the one with the lesser keys
+    named = min(at_row, key=lambda row: tuple(row.values()))
+    which = ", ".join(f"{key} {value}" for key, value in named.items())
     lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
     where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
     yield f"{text} {which} ({table}.parquet), {where}"

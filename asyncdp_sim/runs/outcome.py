@@ -443,11 +443,12 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
 
     ``held_out_final`` is the spread over replicates of the final models' mean loss over all
     held-out rows, ``held_out_optimum`` that loss of θ*, ``held_out_alone`` that of each row under
-    its owner's θ_i*. ``profits_psi`` counts the owners for whom the mean of the final ψ is below
-    ψ(θ_i*), ``profits_held_out`` those on whose own held-out rows the final models err less than
-    θ_i*, in the mean over replicates of the first score. Each of
-    :mod:`~asyncdp_sim.measures.scores` has figures too: ``held_out_rmse`` over replicates,
-    ``held_out_rmse_optimum``, ``held_out_rmse_alone``, and ``held_out_rmse_guess`` of guessing.
+    its owner's θ_i*; null where no held-out row has a target. ``profits_psi`` counts the owners
+    for whom the mean of the final ψ is below ψ(θ_i*), ``profits_held_out`` those on whose own
+    held-out rows the final models err less than θ_i*, in the mean over replicates of the first
+    score. Each of :mod:`~asyncdp_sim.measures.scores` has figures too: ``held_out_rmse`` over
+    replicates, ``held_out_rmse_optimum``, ``held_out_rmse_alone``, and ``held_out_rmse_guess`` of
+    guessing.
 
     Parameters
     ----------
@@ -458,7 +459,8 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
     judges, together = problem.posed.held_out, problem.task.held_out
     by_name: dict[str, Any] = {}
     if together is not None:
-        by_name["held_out_final"] = spread(together.mean_loss(models))
+        loss = spread(together.mean_loss(models)) if together.records > 0 else None
+        by_name["held_out_final"] = loss
         by_name["held_out_optimum"] = float(together.mean_loss(objective.optimum[None])[0])
         for score, values in together.scored(models).items():
             by_name[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
@@ -471,7 +473,7 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
     if alone is not None and together is not None:
         items, records = _own(judges, alone), _records(judges)
         total = float(items[records > 0] @ records[records > 0])
-        by_name["held_out_alone"] = total / together.records
+        by_name["held_out_alone"] = total / together.records if together.records > 0 else None
         errs = [
             (left.headline(theta[None])[0], left.headline(models).mean())
             for left, theta in zip(judges, alone, strict=True)

@@ -426,7 +426,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]]:
     """Yield rows on held-out rows, owners alone, and the parts of ψ, where they were asked for."""
-    if "held_out_final" in figures:
+    if figures.get("held_out_final") is not None:
         texts = {name: figures.get(f"held_out_{name}") for name in ("optimum", "alone")}
         yield "held-out loss", _beside(figures["held_out_final"], **texts)
     if "profits_psi" in figures:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,6 +91,19 @@ def test_what_one_of_them_lacks(command):
     assert f"seq {last - 1}" in lines[0] or "seq" in lines[0]
     assert lines[-1] == "  second  nothing"
     assert told(command, "other", "one")[-2] == "  first   nothing"
+
+
+@pytest.mark.parametrize("given", [("one", "other"), ("other", "one")])
+def test_of_rows_in_one_place_the_one_that_is_lacking_is_named(given, command):
+    """Replicate 2 begins where the last update of replicate 1 is in the other result."""
+    shutil.copytree("one", "other")
+    table = pq.read_table("one/curve.parquet")
+    last = np.count_nonzero(table["replicate"].to_numpy() == 1) - 1
+    kept = pa.concat_tables([table.slice(0, last), table.slice(last + 1)])
+    pq.write_table(kept, "other/curve.parquet")
+    lines = told(command, *given)
+    k = table["k"][last]
+    assert lines[0] == f"first: number replicate 1, k {k} (curve.parquet), which one of them lacks"
 
 
 def test_of_two_files_the_damaged_one_is_named(command):

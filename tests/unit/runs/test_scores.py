@@ -1,5 +1,6 @@
 """Scores of predictions by hand, held-out rows, and owners alone."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -23,6 +24,7 @@ from asyncdp_sim.measures.scores import (
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.outcome import learn_alone
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.result import result_lines
@@ -350,6 +352,18 @@ def test_live_is_replay(changes, tmp_path):
     assert found[0] == found[1]
     columns = set(read_table(tmp_path / "live", "curve").columns)
     assert ("held_out_error" in columns) == (changes is LABELS)
+
+
+@pytest.mark.parametrize("changes", [ASKED, LABELS], ids=["ridge", "logistic"])
+def test_held_out_rows_without_any_target_have_no_figures(changes, tmp_path):
+    asked = scenario(**changes)
+    made = build_dataset(asked)
+    none = tuple(np.full(len(y), np.nan) for y in made.held_out_targets)
+    write(run(asked, dataset=replace(made, held_out_targets=none)), tmp_path / "out")
+    summary = read_manifest(tmp_path / "out")["summary"]  # which is of its shape
+    figures = [value for key, value in summary.items() if key.startswith("held_out")]
+    assert figures == [None] * len(figures)
+    assert not any(line.startswith("held-out") for line in result_lines(tmp_path / "out"))
 
 
 def test_where_nothing_is_asked_for_nothing_is_added(tmp_path):
