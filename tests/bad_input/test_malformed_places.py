@@ -12,18 +12,14 @@ from asyncdp_sim.cli import COMMANDS
 from asyncdp_sim.comparisons.comparison import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Result, open_directory
+from tests import tables
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Said
 from tests.one_in import one_in
 from tests.scenes import text
-from tests.tables import table
 
-GOOD = text(
-    run={"updates": 5},
-    owners={"count": 2, "records": 10},
-    model={"regularisation": 1e-5},
-    algorithm={"rho": 1.0},
-)
+TABLE = tables.table(__file__, "malformed_places.toml")
+GOOD = text(**TABLE["good"])
 SWEEP = GOOD + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 TAKEN = "allowed is a directory that does not exist yet: name another with --out"
 UNWRITABLE = "allowed is a place that can be written to"
@@ -188,7 +184,7 @@ def test_a_pipe_is_not_waited_for(command, here):
 
 
 NO_CLASS = "there is nothing named No in its code; its classes: Yes"
-NAMED = table(__file__, "words.toml")
+NAMED = tables.table(__file__, "words.toml")
 
 
 @pytest.mark.parametrize("words", NAMED)
@@ -216,11 +212,7 @@ LONG = "x" * 5000
 """No file system has a name like it: the system refuses to look whether it is there."""
 FIRST = {"export": ("flower", "-o", "app"), "import": ("trace",), "compare": (LONG,)}
 """What stands before a file's name, where that is not its first word."""
-TO_FILES = [
-    ("run", "good.toml", "--out"), ("sweep", "sweep.toml", "--out"), ("schema", "--out"),
-    ("audit", "good.toml", "--out"), ("new", "ridge", "--out"),
-    ("report", "good.toml", "--out"),
-]  # fmt: skip
+TO_FILES = TABLE["to_files"]
 
 
 @pytest.mark.usefixtures("here")

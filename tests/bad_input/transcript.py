@@ -4,21 +4,14 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.tables import table
+
 FILES = Path(__file__).parent / "files"
 REST = "…"
 """Ends an expected line of which the rest is left open."""
 
-LEAKS = (
-    "pydantic",
-    "input should",
-    "value error",
-    "tagged-union",
-    "function-",
-    "model_type",
-    "nonetype",
-    "traceback",
-    "errno",
-)
+TABLE = table(__file__, "transcript.toml")
+LEAKS = TABLE["leaks"]
 """Words of the libraries behind the command line, which no user should have to read."""
 
 

@@ -8,31 +8,19 @@ import pytest
 from tests.benchmarks import __main__ as command
 from tests.benchmarks.page import BENCHMARKS
 from tests.markdown_tables import rewritten
+from tests.tables import table
 
 README = "# Title\n\nBefore.\n\n<!-- benchmarks -->\nold\n<!-- end of benchmarks -->\n\nAfter.\n"
-HEAD = """
-import pytest
-from tests.benchmarks.ratio import report
-
-pytestmark = pytest.mark.benchmark
-"""
+TABLE = table(__file__, "table.toml")
+HEAD = TABLE["head"]
 TWO_REPORTS = """
 def test_two(record_property):
     for n in (1, 2):
         report(record_property, f"work {n}", ours=0.5, baseline=n, against="idling", at_least=1)
 """
-TOO_SLOW = """
-def test_slow(record_property):
-    report(record_property, "slow work", ours=4000, baseline=1, against="idling", at_least=1)
-"""
-SKIPPED = """
-def test_skipped():
-    pytest.skip("idling is not installed")
-"""
-BROKEN = """
-def test_broken(record_property):
-    raise ZeroDivisionError
-"""
+TOO_SLOW = TABLE["too_slow"]
+SKIPPED = TABLE["skipped"]
+BROKEN = TABLE["broken"]
 
 
 @pytest.fixture

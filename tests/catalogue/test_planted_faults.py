@@ -21,6 +21,7 @@ from scenarios.papers.figure import AS_PUBLISHED, SOUND, PaperFigure
 from scenarios.papers.lending.reasons import CONSTANT, LAW_WITHIN
 from scenarios.papers.noise import DRAWS, scale_claims
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
 
 # Ten faults that somebody might build into the runs of a paper's figures.
@@ -167,13 +168,8 @@ def forget() -> None:
 # Ten faults planted into the runs of each figure turn a row of it red, wherever they enter.
 
 NAMED = {figure.name: figure for figure in FIGURES}
-ROWS = {
-    "noise": "mean |w|",
-    "model": "first replicate",
-    "shares": "shares of all replicates",
-    "repeats": "how often an owner follows itself in all",
-    "features": "mean ‖z‖²",
-}
+TABLE = table(__file__, "planted_faults.toml")
+ROWS = TABLE["rows"]
 """What the rows that judge a run begin with; further rows of a figure need runs of its size."""
 FEW = ("owners.count=3", "run.updates=400", "run.replicates=2", "owners.records=60")
 ROUNDS = ("owners.count=3", "run.updates=10", "run.replicates=2", "owners.records=60")
@@ -265,10 +261,7 @@ def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
     assert verdicts(tmp_path / "planted") == ["fails"]
 
 
-OPTIMUM = (
-    "run.updates=20", "data.public_records=300", "owners.records=60", 'data.split="shuffled"',
-    "algorithm.rho=400.0",
-)  # fmt: skip
+OPTIMUM = TABLE["optimum"]
 
 
 def test_the_optimum_sees_other_steps(tmp_path):
@@ -294,12 +287,7 @@ def test_the_optimum_sees_other_steps(tmp_path):
 WITHOUT = {"async-01", "async-02", "async-04", "async-09", "collab-optimum"}
 """Figures of who talks when, and of no noise at all."""
 FEW_RUNS = ("owners.count=3", "run.updates=5", "run.replicates=1", "owners.records=60")
-TABLES = {
-    "async-05": ("data.public_records=300",),
-    "async-11": ('data.split="in-order"', "data.public_records=300"),
-    "collab-02": ("data.public_records=300",),
-    "collab-07": (),
-}
+TABLES = TABLE["tables"]
 """A figure of each table, and what makes its records few."""
 
 

@@ -11,11 +11,8 @@ from tests.tables import table
 pytestmark = pytest.mark.usefixtures("here")
 
 
-SMALL = text(
-    run={"replicates": 2, "until": 50.0},
-    model={"regularisation": 1e-2},
-    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
-)
+TABLE = table(__file__, "scenes_of_findings.toml")
+SMALL = text(**TABLE["small"])
 NEVER = "never online: {}; its records count in f and θ*, and make no update"
 SWEPT = table(__file__, "findings.toml")
 
@@ -38,11 +35,7 @@ def test_a_cell_that_cannot_fit_into_memory_is_refused(command):
     )
 
 
-OFFLINE = {
-    "bernoulli": ('{ kind = "bernoulli", probability = [0.5, 0.0, 0.5] }', True),
-    "intervals": ('{ kind = "intervals", path = "online.csv", names = ["a", "b", "c"] }', False),
-    "numbered intervals": ('{ kind = "intervals", path = "numbered.csv" }', True),
-}
+OFFLINE = TABLE["offline"]
 
 
 @pytest.mark.parametrize("case", OFFLINE)

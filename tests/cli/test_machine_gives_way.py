@@ -11,17 +11,12 @@ import pytest
 
 from tests.cli.command import PROGRAM, Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.tables import table
 
 CLIPPED = 'sensitivity = { kind = "clip", bound = 1.0 }'
 POISSON = SMALL.replace('kind = "gamma"\nrate = 1.0\ncv = 0.5', 'kind = "poisson"\nrate = 1.0')
-COMMANDS = {
-    "run": ("run", "small.toml", "--out", "out", "--set", "run.replicates=8"),
-    "sweep": ("sweep", "sweep.toml", "--out", "out"),
-    "audit": ("audit", "small.toml", "--thorough", "--runs", "100", "--answers", "4000"),
-    "replay": ("replay", "run"),
-    "replay of a sweep": ("replay", "swept"),
-    "forecast": ("forecast", "poisson.toml", "--tune"),
-}
+TABLE = table(__file__, "machine_gives_way.toml")
+COMMANDS = TABLE["commands"]
 ALWAYS = "run"
 """What is tried outside the nightly run: starting a program twice over takes seconds."""
 NAMES = [

@@ -15,6 +15,7 @@ from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.sentences.label import label
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import manifest
+from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS
 
 # The screen: nothing is said twice, what matters most is first, and long lines are folded.
@@ -92,19 +93,8 @@ TUNED: dict[str, Any] = WHOLE_OWNERS | {
     "algorithm": {"kind": "async-gossip", "rho": 1.0},
     "privacy": WHOLE_OWNERS["privacy"] | {"epsilon": 8.0},
 }
-MEANT = (
-    r"\d+( to \d+)? records",  # how many an owner has
-    r"numbers? of records",
-    r"(all|all its) records",  # of which ψ is, and of an owner
-    r"(synthetic|private|same|own|best|owners?'s?|owner's own|training) records",
-    r"records of (each|an|the) owner",
-    r"owner +records\b",  # a column of a table
-    r"each record of owner \d+",  # in an audit, which ones change
-    r"an owner or one record \(privacy.unit\)",
-    r"read different records",  # two results
-    r"∞ if an owner's records are public",
-    r"record_every|\"records?\"|_records?\b|\brecords_|recorded",
-)  # fmt: skip
+TABLE = table(__file__, "screen.toml")
+MEANT = TABLE["meant"]
 
 
 def unmeant(text: str) -> list[str]:

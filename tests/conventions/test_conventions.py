@@ -9,6 +9,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from tests.tables import table
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -19,12 +21,8 @@ def test_no_folder_is_a_flat_drawer():
     assert {f.name: n for f in folders if (n := len(list(f.glob("*.py")))) > 17} == {}
 
 
-SEVERAL = {
-    **dict.fromkeys(("Comparison", "Forecast", "Result", "Sweep", "Trace"), "as the API shows it"),
-    "Twin": "rooms of data have the same names",
-    "Cell": "a point of a grid, and what stands in its directory",
-    **dict.fromkeys(("Known", "Learned", "Rounds"), "what observers make of it"),
-}
+TABLE = table(__file__, "conventions.toml")
+SEVERAL = TABLE["several"]
 """Names of several classes, with what the one is of the other."""
 
 
@@ -49,19 +47,7 @@ def test_start_up_is_light():
     assert done.stdout.strip() == "[]"
 
 
-SMALL = """
-schema = 1
-id = "small"
-title = "Small"
-description = "Three owners, one answer at a time."
-source = "synthetic"
-run = { seed = 1, replicates = 2, updates = 20 }
-owners = { count = 3, records = 50 }
-data = { kind = "gaussian", features = 3 }
-model = { kind = "ridge", regularisation = 1e-2, theta_max = 10.0 }
-algorithm = { kind = "async-gossip", rho = 1.0 }
-privacy = { epsilon = 1.0, sensitivity = { kind = "declared", bound = 5.0 } }
-"""
+SMALL = TABLE["small"]
 
 
 def test_a_small_run_imports_few_modules_of_ours(tmp_path):

@@ -19,6 +19,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.fields import examples_of
+from tests import tables
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
 from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text
@@ -32,23 +33,9 @@ DECLARED: Raw = {"kind": "declared", "bound": 5.0}
 DOMAIN: Raw = {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
 GAUSSIAN: Raw = {"mechanism": "gaussian", "delta": 1e-5}
 NOT_PRIVATE: Raw = {"mechanism": "none", "epsilon": None, "sensitivity": None}
-DISPATCH: Raw = {
-    "protocol": {"kind": "dispatch", "tasks": 3},
-    "algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.9},
-}
-BASE: Raw = {
-    "schema": 1,
-    "id": "kinds",
-    "run": {"seed": 5, "updates": 30, "until": 60.0, "replicates": 2, "record_every": 10},
-    "owners": {"count": 3, "records": [30, 20, 25]},
-    "data": {"kind": "gaussian", "features": 2, "condition": 3.0},
-    "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
-    "clock": CLOCK,
-    "latency": {"query": {"kind": "exponential", "mean": 0.05}},
-    "compute": {"kind": "exponential", "mean": 0.2},
-    "algorithm": {"kind": "async-gossip", "rho": 40.0},
-    "privacy": {"epsilon": [1.0, 3.0, 5.0], "sensitivity": CLIP},
-}
+TABLE = tables.table(__file__, "kinds.toml")
+DISPATCH: Raw = TABLE["dispatch"]
+BASE: Raw = TABLE["base"]
 MERGED = ("run", "owners", "privacy")
 """Sections of which a change keeps the other fields."""
 ROWS, PUBLIC_ROWS = 939, 9

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from asyncdp_sim.core.specification import members
+from tests import tables
 from tests.conformance.members import FAMILIES
 from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept
@@ -18,19 +19,9 @@ from tests.versions.matrix import OF_LINT
 PAGE = ROOT / "docs" / "verification.md"
 ORACLES = ROOT / "docs" / "verification" / "oracles.md"
 NONE = "–"
-HEAD = """# Verification
-How the numbers of this simulator are checked, at full size. [Each oracle](verification/oracles.md)
-compares a statistic with an independent value; a mutant is a mistake that is planted in a copy of
-the code, and must make a test fail. `python -m tests.nightly` writes these two pages; nothing in
-them is written by hand.
-"""
-ORACLE_HEAD = """# Oracles
-Statistics of the simulator, each compared with an independent value; by the kind that is tested.
-A score z is the distance from the predicted value in standard errors; beside the largest stands its
-standard error in percent of that value. With fresh seeds, a score fails if |z| > 3.29 twice, the
-second time with four times the runs. A row without a score is an exact comparison, or its test
-states the tolerance. `tests/oracles.toml` has the tested cases and tests of each.
-"""
+TABLE = tables.table(__file__, "page.toml")
+HEAD = TABLE["head"]
+ORACLE_HEAD = TABLE["oracle_head"]
 
 
 class Score(NamedTuple):
@@ -191,11 +182,7 @@ def _fuzz(found: Mapping[str, Found]) -> str:
     ])  # fmt: skip
 
 
-SUITES = """Environments that ran at different commits ran different numbers of tests: the default
-suite changes between commits, where many small cases become one test, or tests become `long` and
-run elsewhere.
-
-"""
+SUITES = TABLE["suites"]
 
 
 def _versions(found: Mapping[str, Found]) -> str:

@@ -10,20 +10,11 @@ from tests.mutants.mutant import MUTANTS
 from tests.nightly.kept import Found
 from tests.nightly.reports import ROOT, reports
 from tests.oracles import oracles
+from tests.tables import table
 from tests.versions import matrix
 
-FUZZ = (
-    "bad_input/test_mutated_inputs.py",
-    "bad_input/test_damaged_results.py",
-    "bad_input/test_damaged_manifests.py",
-    "properties/test_any_scenario.py",
-    "properties/test_transformed_networks.py",
-    "ordering/test_locked_loop.py",
-    "properties/test_one_private_cell.py",
-    "properties/test_budgets.py",
-    "cli/test_interruption.py",
-    "unit/sweeps/test_failures.py",
-)
+TABLE = table(__file__, "parts.toml")
+FUZZ = TABLE["fuzz"]
 """Files with tests at nightly size whose inputs are drawn, and which count what they try."""
 
 

@@ -22,6 +22,7 @@ from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 from tests.drawn import Domain, NothingFitsError
 from tests.fresh import fresh_seed, none_escapes
+from tests.tables import table
 
 # Random scenarios: parts of a small or a published one are drawn anew, or single fields of them.
 #
@@ -117,28 +118,10 @@ def test_many_are(escapes, record_property):
 
 
 NAMED = "none, constant, exponential or gamma"
-ROUNDS = """[protocol]
-kind = "rounds"
-deadline = 2.0
-[algorithm]
-kind = "parameter-server"
-step = 0.1
-local_step = 0.1
-local_steps = 3
-"""
-REQUEST = """[protocol]
-kind = "request"
-timeout = 2.0
-[algorithm]
-kind = "fedbuff"
-buffer = 1
-step = 0.1
-server_step = 1.0
-local_steps = 3
-"""
+LEARNING = table(__file__, "any_scenario.toml")
 
 
-@pytest.mark.parametrize("learning", [ROUNDS, REQUEST], ids=["rounds", "request"])
+@pytest.mark.parametrize("learning", LEARNING.values(), ids=LEARNING)
 @pytest.mark.parametrize(
     ("law", "key", "allowed"),
     [

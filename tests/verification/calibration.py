@@ -212,7 +212,7 @@ TRIED = 300
 
 
 TABLE = table(__file__, "calibration.toml")
-OFTEN = TABLE["often"]
+OFTEN = tuple(map(tuple, TABLE["often"]))
 """Protocols and algorithms as often as there are exact figures to hold against runs."""
 KINDS = OFTEN + tuple(
     (next(kind_of(each) for each in members(Protocol) if algorithm.runs_on(each)), kind)

@@ -9,6 +9,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
+from tests.tables import table
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
 from . import test_clocks
@@ -27,10 +28,8 @@ MANY = 2**31 - 1
 
 # Oracle 2: thinning
 
-LISTENING = {
-    "equal": ((1.0,) * 5, (0.6,) * 5),
-    "unequal": ((0.5, 1.0, 1.5, 3.0), (0.9, 0.6, 1.0, 0.4)),
-}
+TABLE = table(__file__, "availability.toml")
+LISTENING = TABLE["listening"]
 
 
 def listening(name, kind=Bernoulli, seed=1, count=test_clocks.RUNS, factor=1):
@@ -122,10 +121,7 @@ def alternating(name, span, kind=OnOff, seed=1, factor=1, count=None):
 
 # Oracle 5: diurnal availability
 
-DAYS = {
-    "one": ((2.0,), (0.3,), 7.0, 0.2, 1.0),
-    "phases": ((0.8, 1.2, 2.0), (0.1, 0.45, 0.8), 5.0, 0.0, 0.9),
-}
+DAYS = TABLE["days"]
 """Rates, phases, period, low, high."""
 
 
@@ -199,15 +195,7 @@ MEASURES = {
     **{f"diurnal {name}": partial(days, name) for name in DAYS},
     "diurnal, phases drawn": any_phase,
 }
-CI = (
-    "thinning unequal",
-    "thinning, a window",
-    "exponential periods",
-    "short empirical",
-    "long gamma",
-    "diurnal phases",
-    "diurnal, phases drawn",
-)
+CI = TABLE["ci"]
 """What every run measures; the other laws' turn comes at night."""
 
 

@@ -14,6 +14,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
 from tests.scenes import fields
+from tests.tables import table
 
 from .shared import shared
 from .zscores import require, score
@@ -22,16 +23,9 @@ pytestmark = pytest.mark.oracle("E ψ of learning in rounds, at the middle and t
 
 T, MIDDLE = 100, 40
 RUNS = 2500
-ALGORITHMS = {
-    "collab-1": {"kind": "collab-1", "rho": 1000.0},
-    "collab-2": {"kind": "collab-2", "step": 0.05},
-    "parameter-server": {"kind": "parameter-server", "step": 0.1, "exponent": 0.6},
-}
-BUDGETS = {
-    "collab-1": (0.9, 9.0, 2.7),
-    "collab-2": (0.7, 7.0, 2.1),
-    "parameter-server": (4.0, 24.0, 8.0),
-}
+TABLE = table(__file__, "descent.toml")
+ALGORITHMS = TABLE["algorithms"]
+BUDGETS = TABLE["budgets"]
 
 
 def given(name):

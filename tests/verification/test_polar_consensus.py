@@ -20,6 +20,7 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
     draw_masks,
     secure_consensus,
 )
+from tests.tables import table
 
 from .shared import shared
 from .zscores import CELL, Score, counts, require, score
@@ -29,13 +30,8 @@ pytestmark = pytest.mark.oracle(
 )
 
 COORDINATES, BINS = 20_000, 32
-SETTINGS = {
-    "bound": (1.0, 1.0, 1.0),
-    "opposed": (0.25, 1.0, -1.0),
-    "the same mean": (0.25, -1.0, 1.0),
-    "zero": (0.25, 0.0, 0.0),
-    "five": (0.3, 0.9, -0.2, -1.0, 0.7),
-}
+TABLE = table(__file__, "polar_consensus.toml")
+SETTINGS = TABLE["settings"]
 SIZES = (2, 3, 5)
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from asyncdp_sim.theory.formulas import channels
+from tests import tables
 from tests.peers.ns3.measure import FIGURES, SEEDS, SPEED, WINDOWS, Wired, cells, compiled, run
 from tests.peers.ns3.ours import OTHERS, dcf, differ, figures, lossy, measured, per_answer
 from tests.peers.ns3.picture import SIZE
@@ -105,28 +106,16 @@ ALONE = {size: fmean(TCP[f"push {size} B alone"]["mean"]) for size in (40, 1000,
 KEYS = ("rate", "mean", "staleness")
 SAME = {key: (-0.003, 0.003) for key in KEYS}
 NONE = (0.0, 0.0)
-LARGE = {
-    "push": {"rate": (-0.005, 0.015), "mean": (-0.05, -0.015), "staleness": (-0.05, 0.0)},
-    "request": {"rate": (-0.005, 0.02), "mean": (-0.06, 0.0), "staleness": NONE},
-    "rounds": {"rate": (-0.01, 0.01), "mean": (-0.08, 0.04), "staleness": NONE},
-    "broadcast": {"rate": (-0.01, 0.08), "mean": (-0.42, -0.14), "staleness": (-0.20, 0.03)},
-}
+TABLE = tables.table(__file__, "tolerances.toml")
+LARGE = TABLE["large"]
 """Protocol → our differences with 1 MB, at least and at most, in parts of ns-3's figure.
 
 Answers of ns-3 are slowed by the queries of a broadcast, behind which their acknowledgements wait.
 """
-FEW = {
-    "push": {"rate": (-0.005, 0.005), "mean": (-0.05, 0.005), "staleness": (-0.06, 0.03)},
-    "request": {"rate": (-0.005, 0.02), "mean": (-0.06, 0.001), "staleness": NONE},
-    "rounds": {"rate": (-0.01, 0.01), "mean": (-0.08, 0.05), "staleness": NONE},
-    "broadcast": {"rate": (-0.01, 0.03), "mean": (-0.20, 0.01), "staleness": (-0.06, 0.03)},
-}
+FEW = TABLE["few"]
 """The same at load 0.1. These windows were chosen before ns-3 ran, but for 40 owners in rounds,
 whose 4.5 % were 4 %."""
-UNEQUAL = LARGE | {
-    "push": {"rate": (-0.005, 0.015), "mean": (-0.07, -0.015), "staleness": (-0.12, 0.0)},
-    "request": {"rate": (-0.005, 0.02), "mean": (-0.08, 0.0), "staleness": NONE},
-}
+UNEQUAL = TABLE["unequal"]
 """The same with unequal clocks, of fewer seeds: -5.9 and -10.5 % were -5 % before, -6.8 were -6."""
 QUERIES_APART = {"rate": (-0.05, 0.02), "mean": (-0.40, 0.0), "staleness": (-0.05, 0.03)}
 """Set after the result. It was at least -1 % and -10 % before."""
@@ -206,13 +195,7 @@ def test_a_channel_for_each_owner_is_the_same_as_a_latency_alone():
     assert figures(cell, ALONE, 1, "parallel") == figures(cell, ALONE, 1, "latency")
 
 
-ROWS = {
-    '1 kB, all four, `queue = "fifo"`': " 1000 B",
-    "1 MB, push": "push 1000000 B",
-    "request": "request 1000000 B",
-    "rounds, `query` fitted": "rounds 1000000 B",
-    "broadcast": "broadcast 1000000 B",
-}
+ROWS = TABLE["rows"]
 
 
 def off(name: str, cell: Wired, share: str | None = None) -> dict[str, float]:

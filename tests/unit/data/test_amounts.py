@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.tables.amounts import either_mark, notation_of
 from asyncdp_sim.data.tables.column_type import Beside
+from tests.tables import table
 from tests.together import together
 
 ROWS = 60
@@ -158,10 +159,8 @@ def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, priv
         assert any(read == pytest.approx(value, **near) for value in right), text
 
 
-NONE = """\
-10.0.55.98|01.03.16|5'11"|+44 20 1518 0626|18.00.00|1/2|10-20|1.5Fin|2024-05-17|12:30|1,2,3|--5|
-(5|5)|(-5)|-5-|1 2|12 34|1.234,5.6|007|0,0,1|5 to 10|number 7|MUS009|NaN|inf|1e|$|.|-|(|5 $ €|1_000|
-1.2.2024|0x1A|5+5|3 of 4|½|10½|V2|A1B2|12 3456|1,23,45|1.23.456"""
+TABLE = table(__file__, "amounts.toml")
+NONE = TABLE["none"]
 
 
 @pytest.mark.parametrize("text", [text for text in NONE.replace("\n", "").split("|") if text])
@@ -198,12 +197,7 @@ def test_what_only_the_user_knows_is_asked(name):
     assert said.replace('"', "") in found.suspicious[0].replace('"', "")
 
 
-UNITS = [
-    *(("C", "F"), ("°C", "°F"), (" °C", " °F"), (" deg C", " deg F"), (" C", " K"), ("", " F")),
-    *((" mg/dL", " mmol/L"), (" mmHg", " kPa"), (" mph", " km/h"), ("", " lb"), (" M", "")),
-    *((" B", ""), (" USD", " EUR"), (" €", " zł"), (" KRW", " kg"), ("C", "K"), (" G", " MG")),
-    *((" KW", " HP"), (" T", " KG"), (" hundred", " thousand"), (" AM", " PM"), ("A", "B")),
-]  # fmt: skip
+UNITS = TABLE["units"]
 
 
 @pytest.mark.parametrize(("one", "other"), UNITS)

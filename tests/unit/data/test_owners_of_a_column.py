@@ -12,6 +12,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
 from asyncdp_sim.data.tables.rows import nearest
 from asyncdp_sim.scenario import Scenario, dump, load
+from tests import tables
 from tests.one_in import one_in
 
 # Owners of a column: it is read alone, and says what the whole table says.
@@ -30,25 +31,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("fields", "names"),
-    [
-        ({"owner_column": "who"}, ("A", "B", "C")),
-        ({"split": {"column": "who"}}, ("A", "B", "C")),
-        ({"split": {"column": "who", "least": 3}}, ("B",)),
-        ({"split": {"column": "who"}, "public_overlap": True}, ("A", "B", "C", "only public")),
-        ({}, ()),
-    ],
-)
+TABLE = tables.table(__file__, "owners_of_a_column.toml")
+
+
+@pytest.mark.parametrize(("fields", "names"), TABLE["it_is_what_the_whole_table_says"])
 def test_it_is_what_the_whole_table_says(folder, fields, names):
     given = {"public_records": 1, "features": 1, **fields}
     kinds = [TableData(path=str(folder / "t.csv"), target="y", **given)]
     if "owner_column" not in fields:
         kinds.append(FraudData(path=str(folder / "cards.parquet"), **given))
     for spec in kinds:
-        assert spec.owner_names() == names
+        assert list(spec.owner_names()) == names
         if len(names) > 0:
-            assert spec.build(len(names), None, Streams(1)).owner_names == names
+            assert spec.build(len(names), None, Streams(1)).owner_names == tuple(names)
 
 
 def test_a_scenario_need_not_count_its_owners(folder):
@@ -120,14 +115,7 @@ def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked):
 
 # Owners are texts, as written: no other cell decides which rows are whose.
 
-SETS = {
-    "long ids": ("9007199254740992", "9007199254740993", "9007199254740994"),
-    "spellings of one": ("1", "1.0", "01"),
-    "numbers by size": ("2", "10", "100"),
-    "words that may mean nothing": ("NA", "None", "n/a", "null"),
-    "capitals and spaces": ("North", "St. Maria Köln ", "north "),
-    "numbers and a text": ("7", "70", "seven"),
-}
+SETS = TABLE["sets"]
 EACH = pytest.mark.parametrize("names", SETS.values(), ids=SETS)
 FORMS = pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
 ROWS, PUBLIC = 24, 6
@@ -190,7 +178,7 @@ def test_whole_numbers_of_a_parquet_stay_whole_beside_a_gap(tmp_path):
     ids = [int(name) for name in SETS["long ids"]]
     rows = table(("a",)).assign(who=[ids[row % 3] for row in range(ROWS)])
     whole = owners(tmp_path, rows, "parquet")
-    assert tuple(whole) == SETS["long ids"]
+    assert list(whole) == SETS["long ids"]
     rows["who"] = rows["who"].astype("Int64")
     rows.loc[0, "who"] = pd.NA
     assert owners(tmp_path, rows, "parquet") == whole | {str(ids[0]): whole[str(ids[0])] - 1}

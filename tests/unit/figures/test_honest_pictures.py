@@ -17,7 +17,7 @@ from tests.unit.figures.made import lines_of, texts
 
 # Pictures of held-out rows and of owners alone.
 
-TABLE = tables.table(__file__, "honest.toml")
+TABLE = tables.table(__file__, "honest_pictures.toml")
 HONEST = text(**TABLE["honest"])
 
 
@@ -47,16 +47,7 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, line
 
 # ψ of owners alone against their sizes: which are above which line, and under which name.
 
-SCENE = dict(
-    id="alone",
-    run={"updates": 60, "replicates": 3, "alone": True},
-    owners={"count": 4, "records": [5, 10, 40, 80]},
-    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3},
-    model={"kind": "ridge", "regularisation": 0.01},
-    algorithm={"kind": "async-gossip", "rho": 3.0},
-    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
-    sweep={"privacy.epsilon": [1.0, 2000.0]},
-)
+SCENE = TABLE["scene"]
 
 
 @pytest.fixture(scope="module")

@@ -99,11 +99,8 @@ def test_another_observer_is_refused():
 # Mean ψ against ε for several ways to hide records: what is drawn, and when nothing is.
 
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
-WAYS: dict[str, dict[str, Any]] = {
-    "pure": {"mechanism": "laplace"},
-    "weaker": {"mechanism": "gaussian", "delta": 1e-6},
-    "hoped": {"mechanism": "laplace", "sensitivity": {"kind": "declared", "bound": 1.0}},
-}
+TABLE = tables.table(__file__, "studies.toml")
+WAYS: dict[str, dict[str, Any]] = TABLE["ways"]
 BUDGETS = (1.0, 4.0)
 EXCEEDED = "not private: the declared bound 1 on a record gradient's L1 norm is exceeded: 9 at …"
 
@@ -154,13 +151,7 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path):
     np.testing.assert_allclose(table["psi_final_mean_high"][0] - 3.0, half, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("names", "path", "said"),
-    [
-        (("pure",), "privacy.epsilon", "one way to hide data"),
-        (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
-    ],
-)
+@pytest.mark.parametrize(("names", "path", "said"), TABLE["nothing_is_compared"])
 def test_nothing_is_compared_where_there_is_one_way_or_no_budget(names, path, said, tmp_path):
     sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in names})
     frame = read_table(sweep.directory, "cells").set_axis(

@@ -40,6 +40,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
+from tests.tables import table
 from tests.verification.optimism import forgotten
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
@@ -77,10 +78,8 @@ def above(found: Composition, charge: float, answers: int, least: float, most: f
     return all(found.delta(each) >= response_delta(each, charge, answers) for each in points)
 
 
-RESPONSES = [
-    (0.1, 400, 1e-9), (0.01, 10**4, 1e-30), (1e-3, 10**5, 1e-6), (5.0, 100, 1e-250),
-    (1e-3, 10**6, 1e-300), (3.0, 7, 1e-2), (0.5, 1, 1e-3), (1000.0, 1, 1e-6),
-]  # fmt: skip
+TABLE = table(__file__, "responses.toml")
+RESPONSES = TABLE["responses"]
 
 
 @COMPOSED
@@ -146,10 +145,7 @@ def two_sampled_delta(epsilon: float, pair: SampledGaussianPair) -> Any:
     return mpmath.quad(rest, [-reach - m, -m, 0, m, reach / 2, reach + m], maxdegree=7)
 
 
-ONE = [
-    (1.0, 0.1, 1e-6), (8.0, 1e-9, 1e-300), (0.6, 1e-5, 1e-300), (0.02, 0.5, 1e-12),
-    (3.0, 0.9, 1e-3),
-]  # fmt: skip
+ONE = TABLE["one"]
 
 
 @OVER_SAMPLES
@@ -188,11 +184,7 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
 @one_in(
     3,
     ("mu", "q", "answers", "delta", "close"),
-    [
-        (4.0, 1e-5, 10**5, 1e-12, 1e-3),
-        (4.0, 1e-4, 1000, 1e-9, 1e-2),
-        (9.0, 1e-7, 10**4, 1e-9, 1e-2),
-    ],
+    TABLE["many_answers"],
 )
 def test_many_answers_of_which_one_gives_a_record_away(mu, q, answers, delta, close):
     """Of σ = ½, a library's grid says ε = 3.876 at δ = 10⁻¹², where δ is 2.6·10⁻¹² at least."""

@@ -67,14 +67,10 @@ def test_buffers_take_as_many_answers_as_they_hold():
     assert longer == scene(run={"seed": 1, "updates": 180}).network.answers_allowed
 
 
-@pytest.mark.parametrize(
-    "protocol",
-    [
-        {"kind": "push"},
-        {"kind": "dispatch", "tasks": 3, "to": "same"},
-        {"kind": "dispatch", "tasks": 3, "policy": {"kind": "shortest-queue"}},
-    ],
-)
+TABLE = table(__file__, "shared_budgets.toml")
+
+
+@pytest.mark.parametrize("protocol", TABLE["refused"])
 def test_a_learner_that_does_not_choose_is_refused(protocol):
     with pytest.raises(SpecError, match=r"privacy\.budget\.kind: given 'as-asked'; allowed is any"):
         scene(protocol=protocol)
@@ -315,10 +311,7 @@ EXACT = "exact-as-published"
 SCENES = table(__file__, "scenes.toml")
 COPIES = SCENES["copies"]
 BUDGETS = COPIES["privacy"]["epsilon"]
-ALGORITHMS = {
-    "rounds": {"kind": "collab-2", "step": 0.1},
-    "request": {"kind": "async-gossip", "rho": 2.0},
-}
+ALGORITHMS = TABLE["algorithms"]
 EACH = pytest.mark.parametrize("protocol", ALGORITHMS)
 
 

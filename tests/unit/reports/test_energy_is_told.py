@@ -8,17 +8,10 @@ from asyncdp_sim.reports.answer import owners, shown
 from asyncdp_sim.results import Result, read_manifest
 from asyncdp_sim.sentences.forecast import figures
 from asyncdp_sim.sentences.result import figures as on_screen
+from tests.tables import table
 from tests.unit.reports.pages import Seen, scenario, written
 
-POWERED = {
-    "run": {"updates": 400, "replicates": 4},
-    "energy": {
-        "idle": 0.5, "listening": 2.0, "computing": 6.0, "sending": 3.0, "receiving": 2.0,
-        "byte_sent": 1e-3, "byte_received": 2e-3,
-    },
-    "protocol": {"kind": "request", "own_tick": "queue", "busy": "queue"},
-    "clock": {"kind": "poisson", "rate": 0.5},
-}  # fmt: skip
+POWERED = table(__file__, "energy_is_told.toml")
 
 
 @pytest.fixture(scope="module")

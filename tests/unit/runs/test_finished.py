@@ -126,13 +126,7 @@ def test_every_table_of_a_result_says_that_it_is_not_private(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "owners"),
-    [
-        (("run.alone=false",), {"owners": "true"}),
-        (("run.alone=false", "data.held_out=0.25"), {"owners": "false"}),
-        ((), {"owners": "false", "alone": "false"}),
-    ],
-    ids=["neither", "held out", "alone"],
+    ("settings", "owners"), CASES["metadata"], ids=["neither", "held out", "alone"]
 )
 def test_a_files_metadata_speaks_of_that_file(file, tmp_path, settings, owners):
     """Of a private run models alone are released: ψ, optima and losses are the simulator's."""
@@ -291,10 +285,7 @@ def test_an_encoding_in_which_records_move_others_is_not_private(folder):
 
 # Energy in all that is told of a run: tables, summary, screen, report, check and forecast.
 
-ENERGY = {
-    "idle": 0.25, "listening": 0.5, "computing": [5.0, 6.0, 7.0], "sending": 2.0, "receiving": 1.0,
-    "byte_sent": 1e-3, "learner": {"idle": 50.0, "busy": 80.0},
-}  # fmt: skip
+ENERGY = CASES["energy"]
 TIMES = {"compute": {"kind": "exponential", "mean": 0.1}}
 STATES = ("sending", "computing", "offline", "receiving", "listening", "idle")
 

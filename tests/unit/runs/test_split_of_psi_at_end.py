@@ -148,16 +148,9 @@ def test_parts_sum_to_the_mean_of_psi(changes):
 # Objective and optimum of cells of a sweep: worked out once, for the same records alone.
 
 FIRST: dict[str, Any] = {"run__updates": 12, "run__replicates": 2}
-SAME: list[dict[str, Any]] = [
-    {"privacy__epsilon": 3.0},
-    {"algorithm__rho": 0.5},
-    {"run__updates": 7},
-]
-OTHER: list[dict[str, Any]] = [
-    {"model__regularisation": 0.5},
-    {"privacy__sensitivity": {"kind": "clip", "bound": 0.3}},
-    {"privacy__sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}},
-]
+TABLE = table(__file__, "split_of_psi_at_end.toml")
+SAME: list[dict[str, Any]] = TABLE["same"]
+OTHER: list[dict[str, Any]] = TABLE["other"]
 
 
 @pytest.mark.parametrize("parts", SAME, ids=str)

@@ -25,20 +25,13 @@ from asyncdp_sim.network.laws import (
     Uniform,
 )
 from asyncdp_sim.trace import Trace
+from tests import tables
 from tests.conformance.members import examples, said
 
 # Streams by name: the name decides the numbers, and is handed out once.
 
-NAMES = [
-    ("replicate", 1, "noise"),
-    ("replicate", 2, "noise"),
-    ("replicate", 1, "owner", 2, "clock"),
-    ("replicate", 12, "owner", "clock"),
-    ("replicate", "1", "noise"),
-    ("replicate", 1),
-    ("noise", 1, "replicate"),
-    ("data", "truth"),
-]
+TABLE = tables.table(__file__, "named_streams.toml")
+NAMES = TABLE["names"]
 
 
 def by_numpy(seed: int, name: tuple[str | int, ...]) -> list[int]:
