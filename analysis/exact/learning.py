@@ -270,7 +270,7 @@ def nonlinear(population: Population) -> list[str]:
 
 
 def ending(population: Population) -> Releases | None:
-    """Return the same where owners do fall silent, each after K_i updates of its own.
+    """Return how owners release answers if they fall silent after K_i updates of their own each.
 
     None where it is not known, where answers that are lost use budgets up too, or where a run may
     end for another reason.

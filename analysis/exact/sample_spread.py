@@ -116,6 +116,3 @@ def _fourth(features: Array, targets: Array, optimum: Array) -> Array:
         total += (x[:, inner[0]] * x[:, inner[1]]).T @ (z[:, outer[0]] * z[:, outer[1]])
     twice = np.where(outer[0] < outer[1], 2.0, 1.0)
     return np.asarray(total * twice / len(targets))
-
-
-__all__ = ["LARGEST", "SampleSpread", "fourth_moments"]

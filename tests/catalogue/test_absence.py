@@ -48,7 +48,7 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
     _, sweep = biased
     single = absence.exactly(sweep, absence.SINGLE)
     monkeypatch.setattr(absence, "exactly", lambda *_: single)
-    low, high = absence.COUNTED.reaches([sweep])
+    low, high = absence.about_exact(sweep, absence.PRESENT)
     assert not low <= absence.bias(sweep, absence.PRESENT) <= high
     assert abs(absence.off_model(sweep, absence.PRESENT)) > absence.SURE
 

@@ -230,49 +230,6 @@ def excess_bound(distance: float, smoothness: float, slope: float = 0.0) -> floa
     return smoothness / 2 * distance + slope * sqrt(distance)
 
 
-def collab_transient(
-    noise: float,
-    *,
-    convexity: float,
-    smoothness: float,
-    rho: float,
-    updates: int,
-    start: float,
-) -> Array:
-    """Return bounds on E f(θ_k) − f* after k = 0 … T updates; the squared distance is ≤ 2/L times.
-
-    With s = ρ_k, the bound moves as δ⁺ = q_k δ + (λ/2) s² E‖w‖², where q_k = 1 − 2Ls(1 − λs/2) for
-    s ≤ 2/λ and (1 − λs)² for longer steps.
-
-    Proof. f(θ⁺) ≤ f(θ) − s ∇fᵀ(∇f + w) + (λs²/2)‖∇f + w‖², and E w = 0, hence
-    E f(θ⁺) ≤ f(θ) − s(1 − λs/2)‖∇f‖² + (λ/2)s² E‖w‖²; then 2Lδ ≤ ‖∇f‖² ≤ 2λδ, the first where the
-    bracket is ≥ 0, the second where it is not. ∎
-
-    Deviations from (9): the transient Π q_k δ_0; the last model's fitness, not only the best one's;
-    λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes T − 1
-    updates, the last entry here is one more.
-
-    Parameters
-    ----------
-    noise : float
-        E‖w‖² ≥ 0; 8pΞ²T²/n² Σ 1/ε_i² for Laplace noise of scale 2ΞT/(n_i ε_i).
-    convexity, smoothness : float
-        0 < L ≤ λ.
-    rho : float
-        ρ > 0.
-    updates : int
-        T ≥ 1.
-    start : float
-        δ_0 = E f(θ_0) − f* ≥ 0.
-
-    Returns
-    -------
-    array (T + 1,)
-    """
-    step = rho / updates**2 / np.arange(1, updates + 1)
-    return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
-
-
 def along(
     steps: Sequence[float] | Array,
     noise: float,
@@ -282,7 +239,19 @@ def along(
     start: float,
     kept: Sequence[float] | Array | None = None,
 ) -> Array:
-    """Return the same bounds for any steps s_k > 0, or for an average of the models.
+    """Return bounds on E f(θ_k) − f* after k = 0 … T updates; the squared distance is ≤ 2/L times.
+
+    Of descent with any steps s_k > 0, such as Collab's ρ/(T²k), or for an average of the models.
+    The bound moves as δ⁺ = q_k δ + (λ/2) s² E‖w‖², where q_k = 1 − 2Ls(1 − λs/2) for s ≤ 2/λ and
+    (1 − λs)² for longer steps.
+
+    Proof. f(θ⁺) ≤ f(θ) − s ∇fᵀ(∇f + w) + (λs²/2)‖∇f + w‖², and E w = 0, hence
+    E f(θ⁺) ≤ f(θ) − s(1 − λs/2)‖∇f‖² + (λ/2)s² E‖w‖²; then 2Lδ ≤ ‖∇f‖² ≤ 2λδ, the first where the
+    bracket is ≥ 0, the second where it is not. ∎
+
+    Deviations from Collab's (9): the transient Π q_k δ_0; the last model's fitness, not only the
+    best one's; λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes
+    T − 1 updates, the last entry for its steps is one more.
 
     Where ū⁺ = a_k ū + (1 − a_k) θ with θ before the step, as in Algorithm 2, f is convex and
     E f(ū⁺) − f* ≤ a_k (E f(ū) − f*) + (1 − a_k)(E f(θ) − f*).
@@ -291,8 +260,12 @@ def along(
     ----------
     steps : sequence of float (T,)
         s_k > 0.
-    noise, convexity, smoothness, start
-        As for :func:`collab_transient`.
+    noise : float
+        E‖w‖² ≥ 0; 8pΞ²T²/n² Σ 1/ε_i² for Laplace noise of scale 2ΞT/(n_i ε_i).
+    convexity, smoothness : float
+        0 < L ≤ λ.
+    start : float
+        δ_0 = E f(θ_0) − f* ≥ 0.
     kept : sequence of float (T,), optional
         a_k in [0, 1], where the average is meant.
 

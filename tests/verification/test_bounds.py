@@ -14,9 +14,9 @@ import pytest
 
 from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.per_update import moments
-from tests.theory import bounds, collab_as_printed
+from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
-from tests.theory.bounds import answer_noise, excess_bound, step_sizes, with_transient
+from tests.theory.bounds import along, answer_noise, excess_bound, step_sizes, with_transient
 
 pytestmark = pytest.mark.long
 
@@ -295,12 +295,11 @@ def rounds(problem):
         move = np.eye(p) - 2 * step * hessian
         second = move @ second @ move.T + step**2 * noise / p * np.eye(p)
     bend = np.linalg.eigvalsh(hessian).tolist()
-    bound = bounds.collab_transient(
+    bound = along(
+        problem.rho / problem.updates**2 / np.arange(1, problem.updates + 1),
         noise,
         convexity=2 * bend[0],
         smoothness=2 * bend[-1],
-        rho=problem.rho,
-        updates=problem.updates,
         start=exact[0],
     )
     return np.array(exact), bound

@@ -9,7 +9,7 @@ import pytest
 from analysis.studies.four_cases import FIGURE, cases
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
-from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
+from scenarios.papers.collab_readings import in_epsilon, in_records, power
 from tests.unit.figures.made import curve, finished, keys, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
@@ -63,16 +63,16 @@ def test_cases_come_in_the_papers_order_with_their_cells(tmp_path):
 
 
 def test_what_the_claims_measure_is_exact_under_the_law(tmp_path):
-    first, *_, last = cases(swept(tmp_path / "sweep"))
-    assert abs(exponent(first) - 2) < 1e-10
-    assert abs(over_epsilon(first) / (300 / 200.01) - 1) < 1e-12
-    assert abs(over_epsilon(last) / (100.02 / 0.03) - 1) < 1e-12
-    assert abs(over_records(last) / (200_000 / 101_000) ** 2 - 1) < 1e-12
+    sweep = swept(tmp_path / "sweep")
+    assert abs(power(sweep, 0) - 2) < 1e-10
+    assert abs(in_epsilon(sweep, 0) / (300 / 200.01) - 1) < 1e-12
+    assert abs(in_epsilon(sweep, 3) / (100.02 / 0.03) - 1) < 1e-12
+    assert abs(in_records(sweep, 3) / (200_000 / 101_000) ** 2 - 1) < 1e-12
 
 
 def test_a_law_without_the_square_is_seen(tmp_path):
-    found = cases(swept(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5))
-    assert abs(exponent(found[0]) - 1) < 1e-10
+    sweep = swept(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5)
+    assert abs(power(sweep, 0) - 1) < 1e-10
 
 
 def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path):

@@ -7,13 +7,12 @@ import pytest
 
 from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from tests.theory import bounds, collab_as_printed
+from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 from tests.theory.bounds import (
     GeometricBound,
     along,
     answer_noise,
-    collab_transient,
     excess_bound,
     step_sizes,
     with_transient,
@@ -155,8 +154,9 @@ class TestCollab:
             exact.append(curve / 2 * second)
             step = rho / updates**2 / k
             second = (1 - step * curve) ** 2 * second + step**2 * noise
-        given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
-        assert near(bounds.collab_transient(noise, **given, start=exact[0]), np.array(exact))
+        steps = rho / updates**2 / np.arange(1, updates + 1)
+        given = {"convexity": curve, "smoothness": curve, "start": exact[0]}
+        assert near(along(steps, noise, **given), np.array(exact))
 
 
 P, T = 3, 12
@@ -263,9 +263,3 @@ def test_the_bound_holds_along_any_steps_and_for_averages_and_not_with_half_the_
     )
     assert right.min() >= 1 - 1e-9
     assert half.min() < 0.9
-
-
-def test_along_collabs_steps_it_is_theorem_2():
-    parts = {"convexity": 0.2, "smoothness": 3.0, "start": 2.0}
-    whole = collab_transient(0.5, rho=9.0, updates=T, **parts)
-    np.testing.assert_array_equal(whole, along(9.0 / T**2 / np.arange(1, T + 1), 0.5, **parts))
