@@ -263,9 +263,9 @@ class TableData(TableRecipe):
         import pandas as pd
 
         name, first = str(self.order), len(column) - self.public_records
-        declared = self.columns.get(name)
-        if isinstance(declared, Date) and declared.format is not None:
-            column = pd.Series(Date(format=declared.format).quantities(column).values[0])
+        declared_form = getattr(self.columns.get(name), "format", None)
+        if declared_form is not None:
+            column = pd.Series(Date(format=declared_form).quantities(column).values[0])
         elif column.dtype.kind not in "iufmM":
             texts = texts_of(column.iloc[first:])
             forms = forms_of(texts)

@@ -58,9 +58,7 @@ from tests.together import together
 from tests.unit.theory.spoken import (
     BURSTS,
     CSMA,
-    HALF,
     PUSH,
-    SLOW,
     UNEQUAL,
     network,
     said,
