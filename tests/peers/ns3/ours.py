@@ -20,7 +20,7 @@ from tests.peers.ns3.measure import SPEED, Wired, computing, span, ticks
 
 WIFI: dict[str, Any] = {
     "airtime": 176.0, "slot": 9.0, "after_success": 78.0, "after_collision": 79.0,
-    "retransmissions": 10**5,
+    "retransmissions": 32_766,
 }  # fmt: skip
 """802.11a in µs: 1036 bytes at 54 Mb/s; SIFS 16, ACK 28, DIFS 34; timeout 45 and DIFS."""
 OTHERS = {"DIFS": 34.0, "EIFS": 94.0}
