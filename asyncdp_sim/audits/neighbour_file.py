@@ -7,11 +7,12 @@ therefore read by the same loader as the file itself.
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
+from asyncdp_sim.data.tables.file_form import LONGEST_LINE, PLAIN, FileForm, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,9 +61,12 @@ def write_neighbour(
 def _csv(
     path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool], form: FileForm
 ) -> Path:
+    # a mark before the header is no part of a column's name
+    charset = "utf-8-sig" if form.charset == "utf-8" else form.charset
     with (
+        _long_cells(),
         opened(path) as packed,
-        io.TextIOWrapper(packed, encoding=form.charset, newline="") as source,
+        io.TextIOWrapper(packed, encoding=charset, newline="") as source,
         copy.open("w", encoding=form.charset, newline="") as target,
     ):
         written = csv.writer(target, delimiter=form.separator)
@@ -80,6 +84,16 @@ def _csv(
                 ]
             written.writerow(line)
     return copy
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Read cells inside that are as long as a line may be."""
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _parquet(

@@ -120,6 +120,21 @@ def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
     assert "of the file" not in found.words
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16"])
+def test_marks_before_the_header_and_long_cells_refute_nothing(tmp_path, charset):
+    """Found by attack: the mark was part of the first column's name, which says whose a row is."""
+    x = np.random.default_rng(1).normal(size=(60, 2))
+    table = pd.DataFrame({"who": ["a", "b"] * 30, "note": "", "x": x[:, 0], "y": x.sum(axis=1)})
+    table.loc[1, "note"] = "long" * 50_000
+    data = {"kind": "table", "features": 1, "target": "y", "drop": ["note"]}
+    data |= {"preprocessing": "none", "split": {"column": "who"}}
+    path = written(tmp_path, table, "csv", data, records=None)
+    table.to_csv(tmp_path / "t.csv", index=False, encoding=charset)
+    found = neighbours(load(path)[0])
+    assert found.error is None
+    assert "in every cell" not in found.words
+
+
 def test_dropping_rows_as_published_is_refuted(tmp_path):
     table = discharges(2 * RECORDS + PUBLIC)
     data = HOSPITAL | {"encoding": "as-published", "preprocessing": "pca"}
