@@ -87,7 +87,7 @@ class OwnRows:
         centred = x - centre
         scale = np.sqrt(np.mean(centred**2, axis=0))
         # The deviation of a constant column is rounding alone: it is not scaled by it.
-        scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
+        scale[scale <= 1e-12 * np.abs(x).max(axis=0)] = 1.0
         left, lengths, directions = np.linalg.svd(centred / scale, full_matrices=False)
         kept = lengths > 1e-10 * max(float(lengths.max(initial=0.0)), 1e-300)
         coordinates = left[:, kept] * lengths[kept]
