@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,28 +16,6 @@ TINY = 1e-12
 FEW = 10
 """Rows below which an owner fits no model of its own: it guesses a constant or takes the joint
 model unadapted."""
-
-
-class PrincipalColumns(NamedTuple):
-    """Columns (n, c), centred and scaled, in r coordinates of the space that they span.
-
-    Attributes
-    ----------
-    centre, scale : array (c,)
-        What is subtracted from each column, and what it is divided by then.
-    coordinates : array (n, r)
-        The rows in these coordinates.
-    directions : array (r, c)
-        The unit vector of each coordinate, in the scaled columns.
-    lengths : array (r,)
-        Singular values: the norms of the columns of ``coordinates``, > 0.
-    """
-
-    centre: Array
-    scale: Array
-    coordinates: Array
-    directions: Array
-    lengths: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +57,24 @@ class OwnRows:
         )
 
     @cached_property
-    def principal(self) -> PrincipalColumns:
-        """The columns in at most n coordinates, by a singular value decomposition."""
+    def principal(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The columns (n, c), centred and scaled, in r ≤ n coordinates of the space that they span.
+
+        By a singular value decomposition: what is subtracted from each column (c,), and what it is
+        divided by then (c,); the rows in these coordinates (n, r); the unit vector of each
+        coordinate in the scaled columns (r, c); and singular values > 0, the norms of the columns
+        of the third (r,).
+        """
         x = self.columns
         centre = x.mean(axis=0)
         centred = x - centre
         scale = np.sqrt(np.mean(centred**2, axis=0))
         # The deviation of a constant column is rounding alone: it is not scaled by it.
-        scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
+        scale[scale <= 1e-12 * np.abs(x).max(axis=0)] = 1.0
         left, lengths, directions = np.linalg.svd(centred / scale, full_matrices=False)
         kept = lengths > 1e-10 * max(float(lengths.max(initial=0.0)), 1e-300)
         coordinates = left[:, kept] * lengths[kept]
-        return PrincipalColumns(centre, scale, coordinates, directions[kept], lengths[kept])
+        return centre, scale, coordinates, directions[kept], lengths[kept]
 
     @property
     def n_scores(self) -> int:

@@ -1,7 +1,9 @@
 """Reductions of traces, and the summary of a run's network with confidence intervals."""
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from math import exp, inf, isinf
 from typing import Any
 
@@ -28,35 +30,16 @@ def busy_ticks(trace: Trace) -> int:
     return covered(begun[order], rows["end_tick"][order])
 
 
-NAMES = {
-    "throughput": ("throughput", "updates per unit"),
-    "utilisation": ("learner busy", "of the time"),
-    "refusal_rate": ("requests refused", "of all"),
-    "collision_rate": ("answers collided", "of all"),
-    "loss_rate": ("answers lost", "of all"),
-    "offered_load": ("channel load", "transmissions at a time"),
-    "mean_waiting": ("waiting", "units per request"),
-    "mean_staleness": ("staleness", "updates on average"),
-    "mean_online": ("owners online", "of the time"),
-    "p_repeat": ("P(same owner twice)", ""),
-    "updates_until_all": ("updates until every owner has made one", "on average"),
-    "transmissions_per_answer": ("transmissions", "per answer"),
-    "joules_per_update": ("energy", "J per update"),
-    "watts": ("power of all owners", "W"),
-    "learner_watts": ("power of the learner", "W"),
-}
+NAMES: dict[str, list[str]] = tomllib.loads(
+    files(__package__).joinpath("names.toml").read_text("utf-8")
+)
 """What figures of the summary are called on screens, and the unit behind their values."""
 POSITIVE, SHARE = (0.0, inf), (0.0, 1.0)
-RANGES = {
-    "transmissions_per_answer": (1.0, inf),
-    **dict.fromkeys(
-        (
-            "utilisation", "collision_rate", "loss_rate", "refusal_rate", "mean_online", "fairness",
-            "p_repeat",
-        ),
-        SHARE,
-    ),
-}  # fmt: skip
+_SHARES = (
+    "utilisation", "collision_rate", "loss_rate", "refusal_rate", "mean_online", "fairness",
+    "p_repeat",
+)  # fmt: skip
+RANGES = {"transmissions_per_answer": (1.0, inf)} | dict.fromkeys(_SHARES, SHARE)
 """Ranges of the ratios of a summary that are not just positive."""
 
 

@@ -121,6 +121,18 @@ def test_an_owner_without_rows_has_no_gain(count):
     assert gain.rows_to_decide is None
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e9])
+def test_gains_do_not_depend_on_the_units_of_columns(unit):
+    rows, joint = noise_alone(2)
+    rows = OwnRows(rows.columns + 5.0, rows.columns[:, 0] + rows.targets / 9, 0, rows.persons)
+    others = OwnRows(rows.columns * unit, rows.targets, 0, rows.persons)
+    same = LinearModels(joint.linear.coefficients / unit, joint.linear.constants)
+    here, there = judged(rows, met(rows, joint.linear)), judged(others, met(others, same))
+    assert here.own < 0.5 * here.guessing
+    assert there.own == pytest.approx(here.own)
+    assert there.gain.value == pytest.approx(here.gain.value)
+
+
 def test_boosting_is_among_the_own_models_from_a_hundred_rows_on():
     generator = np.random.default_rng(6)
     x = generator.standard_normal((120, 2))
