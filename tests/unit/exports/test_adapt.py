@@ -24,13 +24,14 @@ def scenario(tmp_path: Path) -> Scenario:
 
 
 @pytest.mark.parametrize("loss", ["ridge", "logistic"])
-@pytest.mark.parametrize("sigma", [0.0, 0.1])
-def test_models_are_those_that_the_package_pulls_towards_the_joint_one(loss, sigma):
+@pytest.mark.parametrize(("sigma", "unit"), [(0.0, 1.0), (0.1, 1.0), (0.1, 1e-13)])
+def test_models_are_those_that_the_package_pulls_towards_the_joint_one(loss, sigma, unit):
     generator = np.random.default_rng(5)
     columns = np.column_stack([generator.normal(3.0, 2.0, (40, 3)), np.full(40, 7.0)])
     numbers = columns @ [0.5, -1.0, 0.2, 0.0] + generator.normal(size=40)
     targets = numbers if loss == "ridge" else np.where(numbers > np.median(numbers), 1.0, -1.0)
-    towards = generator.normal(size=4), 0.3
+    units = np.array([unit, unit, unit, 1.0])
+    towards, columns = (generator.normal(size=4) / units, 0.3), columns * units
     rows = adapt.Rows(columns, targets, np.zeros(40), np.arange(40))
     # the package's scores are those of its first class, whose place is 0
     places, classes = (targets, 0) if loss == "ridge" else (np.where(targets > 0, 0.0, 1.0), 2)

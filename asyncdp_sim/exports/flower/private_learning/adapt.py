@@ -59,7 +59,7 @@ class Adaptation(NamedTuple):
 def fit(rows: Rows, loss: str, sigma: float, towards: Model, strength: float) -> Model:
     """Return the model that is pulled towards another one by a finite λ."""
     centre, scale = rows.columns.mean(axis=0), rows.columns.std(axis=0)
-    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
+    scale[scale <= 1e-12 * np.abs(rows.columns).max(axis=0)] = 1.0
     n, x = len(rows.targets), (rows.columns - centre) / scale
     x = np.column_stack([x, np.ones(n)])
     aim = strength * np.append(towards[0] * scale, towards[1] + towards[0] @ centre)
