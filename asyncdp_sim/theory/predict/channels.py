@@ -212,6 +212,10 @@ class ChannelTheory:
         """Return a label that distinguishes its throughput curve from others of this kind."""
         return ""
 
+    def spread_alike(self) -> Any:
+        """Return the channel as an infinite population has it: spread alike, if over several."""
+        return self.channel
+
 
 class AlohaTheory(ChannelTheory):
     """Pure ALOHA, with capture or without."""
@@ -451,6 +455,10 @@ class ParallelTheory(ChannelTheory):
         return f"{self.channel.channels} channels" + (f", {setting}" if setting else "")
 
     @override
+    def spread_alike(self) -> Parallel:
+        return self.channel.model_copy(update={"choice": "random"})
+
+    @override
     def dependence(self, *, overlap: bool) -> str:
         if overlap and self.channel.channels > 1 and self.channel.choice == "by-owner":
             return "owners have channels of their own"
@@ -631,9 +639,7 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     no_formula_if(shared.in_turn, "in turn, whatever is sent survives")
     no_formula_if(shared.queues, "whatever is sent survives")
     no_formula_if(shared.breaks_off, BROKEN_OFF)
-    channel = network.channel
-    if n_owners is None and type(channel) is Parallel:
-        channel = channel.model_copy(update={"choice": "random"})
+    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
     # For its error alone: a channel without a formula at one load has no curve.
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
     return AccessCurve(channel, airtime, n_owners)
