@@ -5,7 +5,7 @@ A clock yields the ticks of one owner, in order. Rates are per time unit.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -118,10 +118,7 @@ class DeterministicClock(RatedClock):
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         period = to_ticks(1 / own(self.rate, owner))
         start = to_ticks(own(self.phase, owner))
-        number = 0
-        while True:
-            number += 1
-            yield start + number * period
+        return count(start + period, period)
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:

@@ -230,8 +230,8 @@ class Link:
         self._may_lose_requests = losses["request"] is not None or policy.request_ticks is not None
         self.asks_at_once = owner.request is None and not self._may_lose_requests
         """Whether a request reaches the learner at the tick at which it is sent."""
-        acknowledged = owner.acknowledgement, losses["acknowledgement"]
-        self._acknowledges = acknowledged != (None, None)
+        answered, lost = owner.acknowledgement, losses["acknowledgement"]
+        self._acknowledges = answered is not None or lost is not None
 
     def send_request(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it has reached the learner."""

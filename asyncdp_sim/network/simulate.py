@@ -140,9 +140,6 @@ class Crowd:
         self._acting: dict[int, Owner] = {}
         self._blocks = crowd_ticks(network, self._streams)
         self._at = 0
-        self._ticks: list[int] = []
-        self._numbers: list[int] = []
-        self._drawn: Ints = np.empty(0, dtype=np.int64)
         self._draw()
         source = partial(self._streams.generator, "availability")
         lazily = network.availability.lazily

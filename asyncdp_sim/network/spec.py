@@ -86,7 +86,11 @@ def conflicts(parts: "Network") -> list[Fault]:
     faults = [*_saturated(parts), *_without_pause(parts)]
     if parts.airtime is not None:
         faults += [f.under("channel") for f in parts.channel.faults_of_airtime(parts.airtime)]
-    faults += [*_offline(parts), *_unresolved(parts), *own, *_resting(parts)]
+    online = parts.availability.online_share(n_owners)
+    if online is not None and max(online) == 0:
+        rule = "no owner is ever online, so no update can ever happen"
+        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
+    faults += [*_unresolved(parts), *own, *_resting(parts)]
     return [*faults, *(_not_superposable(parts) if parts.clock.superposed else ())]
 
 
@@ -157,14 +161,6 @@ def _resting(parts: "Network") -> Iterator[Fault]:
     if parts.channel.retransmissions > 0 and parts.channel.resend == "fresh":
         rule = 'allowed with privacy.participation.apart is "same": a fresh answer is one more'
         yield Fault("channel.resend", "'fresh'", rule)
-
-
-def _offline(parts: "Network") -> Iterator[Fault]:
-    """Yield a fault where nobody is ever online."""
-    online = parts.availability.online_share(parts.n_owners)
-    if online is not None and max(online) == 0:
-        rule = "no owner is ever online, so no update can ever happen"
-        yield Fault("availability.kind", repr(parts.availability.kind), rule)
 
 
 NOTICED = 1e-3

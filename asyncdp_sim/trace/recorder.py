@@ -29,7 +29,6 @@ from asyncdp_sim.trace.vocabulary import (
     State,
 )
 
-Ticks = Ints
 _K = EventKind
 
 
@@ -74,7 +73,7 @@ class Spells:
         self._rows[spell] = self._kernel.tick
 
     @property
-    def rows(self) -> Ticks:
+    def rows(self) -> Ints:
         """Owner, state, start and end of each spell, shape (M, 4)."""
         return np.array(self._rows, dtype=np.int64).reshape(-1, 4)
 
@@ -98,7 +97,7 @@ class Spells:
         table.setflags(write=False)
         return table
 
-    def _acknowledgements(self, events: Table, end_tick: int) -> Ticks:
+    def _acknowledgements(self, events: Table, end_tick: int) -> Ints:
         """Return how many acknowledgements each owner heard: those that arrived and were whole."""
         came = np.array([owner for owner, tick in self.acknowledged if tick < end_tick], dtype=int)
         lost = events["owner"][events["kind"] == _K.acknowledgement_lost]
@@ -106,7 +105,7 @@ class Spells:
         return (np.bincount(came, minlength=owners) - np.bincount(lost, minlength=owners))[1:]
 
 
-def occupied(rows: Ticks, n_owners: int, end_tick: int) -> Ticks:
+def occupied(rows: Ints, n_owners: int, end_tick: int) -> Ints:
     """Return the ticks of [0, end_tick) that each owner is in each state, shape (N, 6).
 
     Spells may overlap: a tick counts for the first of their states.
@@ -129,7 +128,7 @@ def occupied(rows: Ticks, n_owners: int, end_tick: int) -> Ticks:
     return ticks_by_state
 
 
-def _own(state: Ticks, start: Ticks, end: Ticks, end_tick: int) -> Iterator[int]:
+def _own(state: Ints, start: Ints, end: Ints, end_tick: int) -> Iterator[int]:
     """Yield one owner's ticks in each state; its spells are in the order of their starts."""
     sofar = 0
     for state_now in State:
@@ -139,7 +138,7 @@ def _own(state: Ticks, start: Ticks, end: Ticks, end_tick: int) -> Iterator[int]
         sofar = upto
 
 
-def covered(start: Ticks, end: Ticks) -> int:
+def covered(start: Ints, end: Ints) -> int:
     """Return the ticks that intervals, in the order of their starts, cover together."""
     if len(start) == 0:
         return 0
@@ -165,7 +164,7 @@ def _heard(events: Table, travelling: Collection[int]) -> Bools:
     return np.asarray(arrived | sent)
 
 
-def _among(pairs: Ticks, others: Ticks) -> Bools:
+def _among(pairs: Ints, others: Ints) -> Bools:
     """Return which pairs of owner and message are among others, both of shape (2, M)."""
     most = int(pairs[1].max(initial=0)) + 1
     return np.isin(pairs[0] * most + pairs[1], others[0] * most + others[1])

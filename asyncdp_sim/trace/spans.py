@@ -19,7 +19,6 @@ OFFLINE = "offline"
 
 K = EventKind
 Key = tuple[int, int]
-_KINDS = {kind.value: kind for kind in EventKind}
 _ARRIVED = {K.request_refused, K.request_queued, K.request_lost, K.query_sent}
 _LANDED = {K.answer_delivered, K.answer_collided, K.answer_lost, K.answer_discarded}
 _FINAL = {*_LANDED, K.query_lost, K.request_lost, K.retry, K.timeout, K.update_applied}
@@ -65,7 +64,7 @@ def spans(events: Table, end_tick: int) -> list[Span]:
     travels, ticks = np.isin((K.query_received, K.clock_tick), events["kind"]).tolist()
     reader = _Reader(travels, ticks)
     for tick, kind, owner, message, attempt, _ in events.tolist():
-        reader.read(tick, _KINDS[kind], (owner, message), attempt)
+        reader.read(tick, EventKind(kind), (owner, message), attempt)
     return sorted(reader.finish(end_tick), key=lambda span: (span.start, -span.end))
 
 

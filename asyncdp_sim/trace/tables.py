@@ -158,9 +158,6 @@ def _chosen(outcomes: tuple[ExchangeOutcome, ...]) -> Bools:
     return chosen
 
 
-Column = Ints
-
-
 def check(trace: "Trace") -> None:
     """Raise if the tables of a trace contradict each other.
 
@@ -202,7 +199,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(stale == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
-def _check_updates(trace: "Trace", end: Column, end_k: Column) -> None:
+def _check_updates(trace: "Trace", end: Ints, end_k: Ints) -> None:
     """Check the answers that arrived, and the updates that were made of them."""
     arrived = trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)
     at, before, n_updates = end[arrived], end_k[arrived], trace.n_updates
@@ -274,17 +271,17 @@ _TOGETHER = 2**16
 """Events that are checked at a time: columns of all would take half the memory of the table."""
 
 
-def _column(table: Table, name: str) -> Column:
+def _column(table: Table, name: str) -> Ints:
     """Return a column that lies in one piece, which takes less time to look through."""
     return np.ascontiguousarray(table[name])
 
 
-def _rises(values: Column) -> bool:
+def _rises(values: Ints) -> bool:
     """Return whether no value is less than the one before it."""
     return bool((values[1:] >= values[:-1]).all())
 
 
-def _are_distinct(values: Column) -> bool:
+def _are_distinct(values: Ints) -> bool:
     if (values[1:] > values[:-1]).all():  # mostly so, and quickly seen
         return True
     ordered = np.sort(values)

@@ -37,8 +37,6 @@ COLUMNS = ("owner", "start", "end")
 TIME = "allowed is a number from 0 to 1e9 (time units)"
 MOMENT = "allowed is an ISO 8601 time, from 0 to 1e9 time units after the origin"
 
-Floats = Array
-
 
 @dataclass(frozen=True)
 class IntervalTable:
@@ -151,7 +149,7 @@ class Reading:
         )
         return np.array([number[cell] for cell in cells], np.int64), first, ()
 
-    def _times(self) -> Floats:
+    def _times(self) -> Array:
         """Return starts and ends in time units, (2, rows); NaN where there is none."""
         columns = [self.columns.cells[column] for column in COLUMNS[1:]]
         filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
@@ -163,7 +161,7 @@ class Reading:
         moments = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
         asked = None if self.origin is None else moment_of(self.origin)
         origin = np.fmin.reduce(moments[0], initial=np.inf) if asked is None else asked[0]
-        times: Floats = (moments - origin) / 1e6 * self.unit
+        times: Array = (moments - origin) / 1e6 * self.unit
         for row, column in zip(times, COLUMNS[1:], strict=True):
             off = (row < 0) | (row > LONGEST)
             for place in np.flatnonzero(off):
@@ -171,7 +169,7 @@ class Reading:
             row[off] = np.nan
         return times
 
-    def _column(self, column: str, allowed: str) -> Floats:
+    def _column(self, column: str, allowed: str) -> Array:
         """Return a column's times (time units), or its moments (µs); NaN where there is none."""
         cells, zoned = self.columns.cells[column], dict[bool, int]()
         values = np.full(len(cells), np.nan)

@@ -7,6 +7,7 @@ are synchronous learning as in Collab, Algorithms 1 and 2.
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -230,14 +231,13 @@ class Broadcast(ProtocolKind):
             yield from self._answer(owner, learner, query)
 
     def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
-        kernel, period, number = learner.kernel, to_ticks(self.interval), 0
-        while True:
-            yield number * period, Priority.BROADCAST
+        kernel, period = learner.kernel, to_ticks(self.interval)
+        for tick in count(0, period):
+            yield tick, Priority.BROADCAST
             query = learner.broadcast()
             for owner in owners:
                 if learner.answers_left[owner.number] > 0:
                     kernel.start(self._deliver(owner, learner, query))
-            number += 1
 
     def _deliver(self, owner: Owner, learner: Learner, query: Query) -> Activity:
         """Carry a query to one owner."""

@@ -364,7 +364,8 @@ def require_room(scenario: Any, *, events: bool = False) -> None:
     fits = f"allowed is what fits into the {number(room / _GIB)} GiB of this machine"
     takes = f"about {number(needed.memory / _GIB)} GiB"
     if needed.growing < (needed.memory - START) / 2:
-        lower = f"{fits}: lower it" + ("" if scenario.clock.superposed else f", or set {_CROWD}")
+        crowd = "" if scenario.clock.superposed else ', or set clock.population = "superposed"'
+        lower = f"{fits}: lower it{crowd}"
         raise SpecError([Fault("owners.count", f"{owners}, which takes {takes}", lower)])
     asked = f"{run.updates} in {run.replicates} replicates, which takes {takes}"
     further = ", and keep no events" if events else ""
@@ -376,7 +377,10 @@ def _require_time(scenario: Any) -> None:
     """Refuse a run whose updates take, in the mean, more time than can be counted."""
     if scenario.run.until is not None or not _goes_on(scenario):
         return
-    pace = _most_updates(scenario)
+    network, pace = scenario.network, _pace(scenario)
+    rates = network.clock.rates(network.n_owners)
+    if pace is None and rates is not None and network.protocol.acts_on_ticks:
+        pace = fsum(rates)  # at most one answer for each tick
     if pace is None or pace <= 0:
         return
     takes = scenario.run.updates / pace
@@ -389,19 +393,6 @@ def _require_time(scenario: Any) -> None:
             "grow and durations fall, or set run.until"
         )
         raise SpecError([Fault("run.updates", wanted, rule)])
-
-
-def _most_updates(scenario: Any) -> float | None:
-    """Return the most updates per time unit: as predicted, or of one answer for each tick."""
-    network = scenario.network
-    pace = _pace(scenario)
-    rates = network.clock.rates(network.n_owners)
-    if pace is not None or rates is None or not network.protocol.acts_on_ticks:
-        return pace
-    return fsum(rates)
-
-
-_CROWD = 'clock.population = "superposed"'
 
 
 def size_notes(scenario: Any, *, events: bool = False) -> list[str]:

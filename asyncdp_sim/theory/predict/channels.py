@@ -107,8 +107,7 @@ def load_of(facts: Facts) -> Load:
     """Return what owners that push ask of the channel."""
     network = facts.network
     saturated = network.clock.saturated
-    stages = (network.mean_times(stage) for stage in ("query", "compute", "answer"))
-    delays = {fsum(times) for times in zip(*stages, strict=True)}
+    delays = set(facts.services)
     return Load(
         n_owners=facts.n_owners,
         rates=facts.rates or (),

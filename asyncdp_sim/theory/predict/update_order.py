@@ -86,18 +86,12 @@ def lateness(facts: Facts) -> tuple[Array, ...]:
     own = facts.ends_next()
     if own is None:
         no_formula_if(_doubt(facts))
-        own = _races(facts)
-    if own is None:
-        raise NoFormulaError("no formula is known for each owner's staleness")
+        endless = facts.network.clock.saturated
+        no_formula_if(not endless, "no formula is known for each owner's staleness")
+        no_formula_if(not facts.exponential(), "owners' times are not exponential")
+        rate = fsum(1 / time for time in facts.services)
+        own = tuple((1 / time) / rate for time in facts.services)
     return tuple(exchanges.always_busy(share, _until(share)) for share in own)
-
-
-def _races(facts: Facts) -> tuple[float, ...] | None:
-    """Return the chance that a job is the next of all to end; None where owners are ever idle."""
-    if not facts.network.clock.saturated:
-        return None
-    no_formula_if(not facts.exponential(), "owners' times are not exponential")
-    return tuple((1 / own) / fsum(1 / time for time in facts.services) for own in facts.services)
 
 
 def _until(share: float) -> int:
