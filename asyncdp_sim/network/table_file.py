@@ -137,7 +137,7 @@ def _cells(column: Any) -> list[str]:
     from pyarrow.compute import CastOptions
 
     if pa.types.is_timestamp(column.type):
-        finest = pa.timestamp("us", column.type.tz)
+        finest = pa.timestamp("us", column.type.tz and "UTC")  # nobody may know the zone's name
         column = column.cast(options=CastOptions(finest, allow_time_truncate=True)).cast("string")
     whole = pa.types.is_integer(column.type) and column.null_count == 0  # else NumPy makes floats
     numbers = whole or pa.types.is_floating(column.type)

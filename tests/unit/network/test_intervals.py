@@ -4,6 +4,8 @@ from io import StringIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
@@ -161,6 +163,12 @@ def test_parquet_says_the_same_as_csv(written, tmp_path):
     dated.to_parquet(tmp_path / "online.parquet")
     spec = Intervals(path=str(tmp_path / "online.parquet"))
     assert [spec.periods(n) for n in (1, 2)] == [written(DATED).periods(n) for n in (1, 2)]
+    stored = pa.table(dated)
+    unknown = [stored[name].cast(pa.timestamp("us", "Mars/Olympus")) for name in ("start", "end")]
+    elsewhere = pa.table({"owner": stored["owner"], "start": unknown[0], "end": unknown[1]})
+    pq.write_table(elsewhere, tmp_path / "mars.parquet")
+    zoned = Intervals(path=str(tmp_path / "mars.parquet"))
+    assert [zoned.periods(n) for n in (1, 2)] == [spec.periods(n) for n in (1, 2)]
     dated["start"] += pd.Timedelta(1, "ns")  # finer than the clock
     dated.to_parquet(tmp_path / "online.parquet")
     finer = Intervals(path=str(tmp_path / "online.parquet"))
