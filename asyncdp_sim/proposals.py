@@ -152,6 +152,11 @@ class Timing:
         length, other = exchange
         return cls(unit, number, length * SECONDS[other] / SECONDS[unit], online)
 
+    @property
+    def rate(self) -> str:
+        """The mean number of answers in a unit."""
+        return f"{1 / self.every:.6g}" if self.every is not None else ""
+
     def describe(self) -> str:
         """Return what times mean."""
         if self.unit is None:

@@ -164,7 +164,7 @@ def ranks_of(column: "pd.Series", decimal: str) -> Array:
     values, words = cells(column, decimal, ("number",))
     numbers, distinct = pd.factorize(values, sort=True)
     texts, _ = pd.factorize(column.astype(object).map(str).where(words), sort=True)
-    return np.where(words, len(distinct) + texts, numbers).astype(np.float64)
+    return np.asarray(np.where(words, len(distinct) + texts, numbers), dtype=np.float64)
 
 
 ValuesOf = Callable[[str], Sequence[object]]

@@ -139,7 +139,8 @@ MOST_RANGES = 40
 """More texts with a number in front than this are codes, and no ranges."""
 
 
-_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:\.\d+)?)(?![\w.]|\s*[x×*]\s*10)")
+_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:[.,]\d+)*)(?![\w.]|,\d|\s*[x×*]\s*10)")
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:[.,]\d{3})+")
 _WORD = re.compile(r"[^\s\d.,+<>≤≥()-]+[23]?")
 
 
@@ -166,13 +167,29 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
-    """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
-    matches = [_RANGE.match(value.strip()) for value in values]
+    """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front.
+
+    None where these have different units, or where 1.000 beside 500 may be more or less.
+    """
+    matches = [match for value in values if (match := _RANGE.match(value.strip())) is not None]
+    if len(values) < 3 or len(values) > MOST_RANGES or len(matches) < len(values):
+        return None
     words = {word for value in values for word in _WORD.findall(value)}
     units = {one_word(word) for word in words if is_unit(word)}
-    if len(values) < 3 or len(values) > MOST_RANGES or None in matches or len(units) > 1:
+    amounts = [parts for value in values if (parts := parts_of(value)) is not None]
+    tails = {(parts.currency, one_word(parts.tail.lstrip("+ "))) for parts in amounts}
+    if len(units) > 1 or (len(amounts) == len(values) and len(tails) > 1):
         return None
-    keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]
+    numbers = [match["number"] for match in matches]
+    marks = {mark for mark in ".," if any(mark in number for number in numbers)}
+    marked = [number for number in numbers if not number.isdecimal()]
+    thousands = all(map(_GROUPED.fullmatch, marked))
+    several = any(number.count(mark) > 1 for mark in marks for number in numbers)
+    unsure = "." in marks and len(marked) < len(numbers) if thousands else several
+    if len(marks) > 1 or unsure:
+        return None
+    sizes = [re.sub("[.,]", "" if thousands else ".", number) for number in numbers]
+    keys = [(float(size), m["less"] == "") for size, m in zip(sizes, matches, strict=True)]
     if len(set(keys)) < len(keys):
         return None
     return tuple(value for _, value in sorted(zip(keys, values, strict=True)))

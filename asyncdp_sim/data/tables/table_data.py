@@ -39,7 +39,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
     learned,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import Date, Encoding, SeenClasses, spellings_in, texts_of
+from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, spellings_in, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import (
@@ -51,6 +51,7 @@ from asyncdp_sim.data.tables.rows import (
     require_column,
 )
 from asyncdp_sim.data.tables.table_recipe import FaultCollector, TableRecipe
+from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,11 +264,14 @@ class TableData(TableRecipe):
         import pandas as pd
 
         name, first = str(self.order), len(column) - self.public_records
-        declared_form = getattr(self.columns.get(name), "format", None)
-        if declared_form is not None:
-            column = pd.Series(Date(format=declared_form).quantities(column).values[0])
+        declared, public = self.columns.get(name), column.iloc[first:]
+        codes = None
+        if declared is not None and declared.single:
+            codes = declared.learn(public, name, raw.form.decimal)
+        if codes is not None and codes.measured:
+            column = pd.Series(codes.read(column).values[0])
         elif column.dtype.kind not in "iufmM":
-            texts = texts_of(column.iloc[first:])
+            texts = texts_of(public)
             forms = forms_of(texts)
             padded = len({*map(len, texts)}) == 1
             if not all(form == ISO or (padded and form.startswith("%Y")) for form in forms):
@@ -295,7 +299,7 @@ class TableData(TableRecipe):
             (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
             self._projection(*self._public(table, first, raw.places)),
             classes,
-            public[self.target],
+            kinds_in(public[self.target], decimal),
         )
 
     @override
