@@ -350,11 +350,15 @@ def _renumbered(value: tuple[Any, ...], numbers: Mapping[int, int]) -> tuple[Any
 
 
 def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -> list[Fault]:
-    """Return a fault where a list does not have one value per owner."""
+    """Return a fault where a list does not have one value per owner.
+
+    One value may stand for all of them where it is called ``what``; nothing may where that is "".
+    """
     if not isinstance(value, tuple) or len(value) == n_owners:
         return []
     plural = "" if len(value) == 1 else "s"
-    remedy = f"allowed is one {what}, or a list with one per owner, {n_owners} in all"
+    one = f"one {what}, or " if what != "" else ""
+    remedy = f"allowed is {one}a list with one per owner, {n_owners} in all"
     return [Fault(key, f"{len(value)} value{plural}", remedy)]
 
 
