@@ -365,12 +365,14 @@ def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> 
 
 
 def how_sure(manifest: Mapping[str, Any]) -> str:
-    """Return what intervals are over."""
+    """Return what intervals are over, or that there is none."""
     together, count = manifest.get("consortium"), len(manifest["replicates"])
+    if together is None:
+        return (
+            f"95 % intervals over {count} simulated runs" if count > 1 else "no interval of one run"
+        )
     runs = f"{count} simulated run{'s' * (count > 1)}"
-    return (
-        f"95 % intervals over {'' if together is None else together['judged_on'] + ', and '}{runs}"
-    )
+    return f"95 % intervals over {together['judged_on']}, and {runs}"
 
 
 def verdicts(manifest: Mapping[str, Any]) -> str:
