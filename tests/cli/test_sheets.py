@@ -44,6 +44,16 @@ def test_a_list_of_names_and_sizes_is_enough(command, folder):
     assert "without a column 'patients'" in command.refused(*WHERE, *options, "twice")
 
 
+def test_sheets_that_are_interrupted_are_not_kept(command, folder, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncdp_sim.proposals.whole", interrupted)
+    said = command(*WHERE, "--epsilon", 10, "--sheets", "members")
+    assert said.lines[0] == "interrupted: nothing is kept"
+    assert not (folder / "members").exists()
+
+
 REFUSED = table(__file__, "refused.toml")["sheets"]
 
 
