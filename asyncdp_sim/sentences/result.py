@@ -277,7 +277,8 @@ def in_rounds(scenario: Mapping[str, Any]) -> bool:
     """Return whether a time unit of a scenario, as tables, is one round of answers."""
     table = scenario.get("protocol", {"kind": "request"})
     kind = member(Protocol, table["kind"])
-    clocked = kind is not None and kind.model_validate(table).clocked
+    # not validated: an older result may have fields that are gone
+    clocked = kind is not None and kind.model_construct(**table).clocked
     return clocked and counts_rounds(unit_of([scenario]), scenario.get("clock", {}))
 
 
