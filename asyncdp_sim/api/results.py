@@ -102,7 +102,7 @@ _O = TypeVar("_O", bound=on_disk.Result | on_disk.Sweep)
 
 
 class _Kept(Named, Generic[_O]):
-    """The contents of a directory, for as long as it is there."""
+    """A result or a sweep, with its directory for as long as it is there."""
 
     def __init__(self, opened: _O, place: KeptDirectory) -> None:
         self._opened: _O = opened

@@ -256,15 +256,13 @@ class Forecast(Named):
         """
         import pandas as pd
 
-        ends = [
-            (None, None, None)
-            if other.more is None
-            else (other.more.value, other.more.low, other.more.high)
-            for other in self.others or ()
-        ]
+        from asyncdp_sim.sentences.alternatives import as_content
+
         columns = ["protocol", "difference", "low", "high", "refused"]
-        pairs = zip(self.others or (), ends, strict=True)
-        rows = [(other.name, *more, other.refused) for other, more in pairs]
+        rows = []
+        for other in as_content(self.others or ()):
+            more = map((other["difference"] or {}).get, ("gain", "low", "high"))
+            rows.append((other["protocol"], *more, other["refused"]))
         return _without_units(pd.DataFrame(rows, columns=columns))
 
     @property

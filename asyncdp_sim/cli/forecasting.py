@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -23,9 +23,6 @@ from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.files import require_new
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
-
-if TYPE_CHECKING:
-    from asyncdp_sim.scenario import Scenario
 
 
 def forecast_command(
@@ -82,12 +79,20 @@ def forecast_command(
     if save is not None:
         require_new(save)
     if advising:
+        from asyncdp_sim.forecasts.advice.invite import invite
+        from asyncdp_sim.forecasts.advice.market import buy
+        from asyncdp_sim.forecasts.advice.tune import tune
+
         named = shlex.join([str(file), *as_options(settings)])
+        advice: dict[str, Any] = {}
         with one_thread(), blaming(file), drawn("more --workers take less") as progress:
-            advice = _advice(
-                scenario.base(), inviting, tuning, market, target,
-                private=private, workers=workers, progress=progress,
-            )  # fmt: skip
+            how: Any = {"private": private, "workers": workers, "progress": progress}
+            if inviting:
+                advice["invite"] = invite(scenario.base(), **how)
+            if tuning:
+                advice["tune"] = tune(scenario.base(), **how)
+            if market is not None and target is not None:
+                advice["market"] = buy(scenario.base(), market, target, **how)
         if save is not None:
             [ends_with] = advice.values()
             if ends_with.scenario is None:
@@ -139,26 +144,3 @@ def forecast_command(
     again += ["--private"] if private else []
     steps = ("to run it", ["run", file, *as_options(settings)])
     next_steps(*([] if details else [("all figures", again)]), steps)
-
-
-def _advice(
-    scenario: "Scenario",
-    inviting: bool,
-    tuning: bool,
-    prices: Sequence[float] | None,
-    target: float | None,
-    **how: Any,
-) -> dict[str, Any]:
-    """Return owners to invite, the best step and length, and budgets to buy, by option."""
-    from asyncdp_sim.forecasts.advice.invite import invite
-    from asyncdp_sim.forecasts.advice.market import buy
-    from asyncdp_sim.forecasts.advice.tune import tune
-
-    advice: dict[str, Any] = {}
-    if inviting:
-        advice["invite"] = invite(scenario, **how)
-    if tuning:
-        advice["tune"] = tune(scenario, **how)
-    if prices is not None and target is not None:
-        advice["market"] = buy(scenario, prices, target, **how)
-    return advice

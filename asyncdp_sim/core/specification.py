@@ -356,11 +356,15 @@ def _renumbered(value: tuple[Any, ...], numbers: Mapping[int, int]) -> tuple[Any
 def wrong_length(
     key: str, value: object, count: int, what: str = "number", each: str = "owner"
 ) -> list[Fault]:
-    """Return a fault where a list does not have one value per owner, or per whatever it is."""
+    """Return a fault where a list does not have one value per owner, or per whatever it is.
+
+    One value may stand for all of them where it is called ``what``; nothing may where that is "".
+    """
     if not isinstance(value, tuple) or len(value) == count:
         return []
     plural = "" if len(value) == 1 else "s"
-    remedy = f"allowed is one {what}, or a list with one per {each}, {count} in all"
+    one = f"one {what}, or " if what != "" else ""
+    remedy = f"allowed is {one}a list with one per {each}, {count} in all"
     return [Fault(key, f"{len(value)} value{plural}", remedy)]
 
 

@@ -1,7 +1,6 @@
 """The first screen of a page: a decision, the numbers behind it, and the privacy label."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -43,8 +42,7 @@ from asyncdp_sim.theory.prediction import plain
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
 
 
-@dataclass(frozen=True)
-class KeyFigure:
+class KeyFigure(NamedTuple):
     """A figure of the first screen, and what it means.
 
     Attributes
@@ -59,8 +57,7 @@ class KeyFigure:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The decision of a page, and the figures behind it."""
 
     decision: str
@@ -173,8 +170,7 @@ def _verdicts(compared: Comparison) -> list[str]:
     return texts
 
 
-@dataclass(frozen=True)
-class Banner:
+class Banner(NamedTuple):
     """The head of the page: its statement on privacy.
 
     Attributes

@@ -189,7 +189,7 @@ class ScenarioFacts(CachedSpec):
     def _of_network(self) -> dict[str, Any]:
         """Return the fields of its network, but for how often owners may send."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
-        return dict(
+        return {name: getattr(self, name) for name in _OF_NETWORK} | dict(
             updates=self.run.updates,
             answers_per_update=(
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
@@ -197,20 +197,11 @@ class ScenarioFacts(CachedSpec):
             until=self.run.until,
             stops=self.run.target is not None,
             answers_once=self.algorithm.answers_once,
-            apart=self.apart,
             ties=self.run.ties,
-            clock=self.clock,
-            availability=self.availability,
-            channel=self.channel,
-            latency=self.latency,
-            payload=self.payload,
-            topology=self.topology,
             numbers=self.answer_numbers if self._sizes_matter else 1,
             query_numbers=self.numbers if self._sizes_matter and unlike else None,
             owner_numbers=self.owners.numbers,
-            aggregation=self.aggregation,
             compute=self.computing,
-            protocol=self.protocol,
             occupation=self.energy is not None,
         )
 
@@ -338,5 +329,10 @@ class ScenarioFacts(CachedSpec):
         return self.records and trained_on(self.data.held_out, self.records)
 
 
+_OF_NETWORK = (
+    "clock", "availability", "channel", "latency", "payload", "topology", "protocol", "apart",
+    "aggregation",
+)  # fmt: skip
+"""What the network has by the same names."""
 _CLAIMED = ("data", "model", "privacy")
 """Parts whose members a claim of privacy rests on; others are not given records."""

@@ -80,7 +80,8 @@ def _words(annotation: Any, marks: Any) -> str:
     if origin in (Union, UnionType):
         return _either(inside, result)
     if origin is Literal:
-        return _choice(inside)
+        spelled = list(map(toml_of, inside))
+        return spelled[0] if len(spelled) == 1 else f"one of {', '.join(spelled)}"
     if origin is tuple or origin is list:
         return f"a list of {_words(inside[0], ())}"
     if inner is bool:
@@ -105,11 +106,6 @@ def _either(inside: tuple[Any, ...], marks: list[Any]) -> str:
     listed = [f"a list of {words}" for words in text]
     short = ["a list of them" if words in listed else words for words in text]
     return ", or ".join(dict.fromkeys(short))
-
-
-def _choice(inside: tuple[Any, ...]) -> str:
-    spelled = [f'"{option}"' if isinstance(option, str) else str(option) for option in inside]
-    return spelled[0] if len(spelled) == 1 else f"one of {', '.join(spelled)}"
 
 
 def _number(kind: Any, marks: list[Any]) -> str:

@@ -409,12 +409,12 @@ class Owners(Spec):
         """Yield what is wrong with the names, the data being split by a column or not."""
         if self.names is None:
             return
-        key, problem = "owners.names", f"{len(self.names)} names"
+        key, problem = "owners.names", f"{len(self.names)} name{'s' * (len(self.names) != 1)}"
         if column is not None:
             remedy = f"not allowed where the values of {column!r} are the names"
             yield Fault(key, problem, remedy)
             return
-        yield from wrong_length(key, self.names, self.count, "name")
+        yield from wrong_length(key, self.names, self.count, "")
         twice = [name for name, times in Counter(self.names).items() if times > 1]
         if len(twice) > 0:
             yield Fault(key, f"{show(twice[0])} twice", "allowed is every name once")

@@ -143,7 +143,7 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
         condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
-    return condition + joining(gain, gains.unit, _at(found, gains.factor), subject, least)
+    return condition + joining(gain, gains.unit, _budgets(found, gains.factor), subject, least)
 
 
 def _guessing(better: bool) -> str:
@@ -381,11 +381,6 @@ def _budgets(found: Forecast, factor: float = 1.0) -> list[float]:
     """Return the finite budgets of the owners, times a factor."""
     budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
     return [factor * budget for budget in budgets if isfinite(budget)]
-
-
-def _at(found: Forecast, factor: float) -> str:
-    budgets = _budgets(found, factor)
-    return f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
 
 
 def _privacy(found: Forecast, factor: float) -> str:

@@ -1,7 +1,7 @@
 """A result in words: what the screen shows after a run or a sweep."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,11 @@ ERRORS = {
 
 
 def joining(
-    gain: Mapping[str, Any], unit: str | None, where: str, who: str = AVERAGE, least: str = ""
+    gain: Mapping[str, Any],
+    unit: str | None,
+    budgets: Iterable[float],
+    who: str = AVERAGE,
+    least: str = "",
 ) -> str:
     """Return the verdict on an owner or on the average one, with the gain and its interval.
 
@@ -84,14 +88,15 @@ def joining(
         of a forecast have them.
     unit : str or None
         Of the error.
-    where : str
-        At which ε.
+    budgets : iterable of float
+        ε of owners; ∞ without privacy.
     who : str
         The owner.
     least : str
         Stands before the gain where it is a lower bound.
     """
-    verdict = str(gain["verdict"])
+    verdict, finite = str(gain["verdict"]), list(filter(isfinite, budgets))
+    where = f"at ε = {numbers(finite)}" if len(finite) > 0 else "without privacy"
     sentence = f"{ONE.get(verdict, f'{verdict}: {{}}').format(who)} {where}"
     size, own = known(gain["gain"]), known(gain["own"])
     if not isfinite(size):
@@ -273,7 +278,8 @@ def in_rounds(scenario: Mapping[str, Any]) -> bool:
     """Return whether a time unit of a scenario, as tables, is one round of answers."""
     table = scenario.get("protocol", {"kind": "request"})
     kind = member(Protocol, table["kind"])
-    clocked = kind is not None and kind.model_validate(table).clocked
+    # not validated: an older result may have fields that are gone
+    clocked = kind is not None and kind.model_construct(**table).clocked
     return clocked and counts_rounds(unit_of([scenario]), scenario.get("clock", {}))
 
 
@@ -340,9 +346,7 @@ def decision(manifest: Mapping[str, Any]) -> str | None:
     together = manifest.get("consortium")
     if together is None:
         return None
-    budgets = [value for value in epsilons(manifest) if isfinite(value)]
-    where = f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
-    return joining(together, manifest.get("unit"), where)
+    return joining(together, manifest.get("unit"), epsilons(manifest))
 
 
 def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> tuple[str, str]:
@@ -366,12 +370,14 @@ def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> 
 
 
 def how_sure(manifest: Mapping[str, Any]) -> str:
-    """Return what intervals are over."""
+    """Return what intervals are over, or that there is none."""
     together, count = manifest.get("consortium"), len(manifest["replicates"])
+    if together is None:
+        return (
+            f"95 % intervals over {count} simulated runs" if count > 1 else "no interval of one run"
+        )
     runs = f"{count} simulated run{'s' * (count > 1)}"
-    return (
-        f"95 % intervals over {'' if together is None else together['judged_on'] + ', and '}{runs}"
-    )
+    return f"95 % intervals over {together['judged_on']}, and {runs}"
 
 
 def verdicts(manifest: Mapping[str, Any]) -> str:

@@ -55,6 +55,16 @@ def test_each_owner_has_a_file_of_its_own():
     assert all(f'own_path = "{stem}.csv"' in "".join(lines) for stem, lines in found.items())
 
 
+def test_sheets_that_are_interrupted_are_not_kept(command, folder, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncdp_sim.proposals.whole", interrupted)
+    said = command(*WHERE, "--epsilon", 10, "--sheets", "members")
+    assert said.lines[0] == "interrupted: nothing is kept"
+    assert not (folder / "members").exists()
+
+
 REFUSED = table(__file__, "refused.toml")["sheets"]
 
 

@@ -326,7 +326,7 @@ class Dispatch(ProtocolKind):
 
     @override
     def faults_of_network(self, network: Any) -> list[Fault]:
-        return wrong_length("protocol.probabilities", self.probabilities, network.n_owners)
+        return wrong_length("protocol.probabilities", self.probabilities, network.n_owners, "")
 
     @override
     def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:

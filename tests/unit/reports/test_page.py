@@ -318,7 +318,9 @@ def test_a_diverged_run_has_a_page_and_one_of_a_thing_is_in_the_singular(tmp_pat
     for updates, text in ((9, "∞ times the least possible loss"), (1, "per owner over 1 answer, ")):
         run = {"updates": updates, "replicates": 1}
         place = written(tmp_path / str(updates), **parts, run=run)
-        assert text in " ".join(Seen(page([place])).words)
+        said = " ".join(Seen(page([place])).words)
+        assert text in said
+        assert "no interval of one run" in said
 
 
 @pytest.mark.long

@@ -88,10 +88,10 @@ def test_an_interval_and_an_estimate_have_one_form():
 @pytest.mark.parametrize(("verdict", "said"), TABLE["verdicts"])
 def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
     gain = {"verdict": verdict, "gain": 0.5, "low": 0.4, "high": 0.6, "own": 2.0}
-    text = joining(gain, "h", "at ε = 2", "C1", "at least ")
+    text = joining(gain, "h", [2.0, np.inf], "C1", "at least ")
     assert text.startswith(said)
     assert text.endswith("(95 % interval 0.40 to 0.60), 25% of its own error")
-    unknown = joining(gain | {"gain": "nan"}, None, "without privacy")
+    unknown = joining(gain | {"gain": "nan"}, None, [np.inf])
     diverged = verdict == "does worse"
     reason = "the joint model diverged" if diverged else "no rows to be judged on"
     assert unknown.endswith(f" without privacy: {reason}")

@@ -290,7 +290,10 @@ def test_a_name_is_found_by_itself_and_else_by_its_number():
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (("A", "B"), "owners.names: given 2 values; allowed is one name, or a list with one per"),
+        (
+            ("A", "B"),
+            "owners.names: given 2 values; allowed is a list with one per owner, 3 in all",
+        ),
         (("A", "B", "A"), "owners.names: given 'A' twice; allowed is every name once"),
     ],
 )
