@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -76,8 +76,11 @@ def close(
     manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
     entries = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
-    for path, values in _swept(said, len(cells)):
-        columns[path] = swept_column(values)
+    sweep: Mapping[str, list[Any]] = said["sweep"]  # data files by name and digest
+    for path, values in zip(
+        sweep, zip(*itertools.product(*sweep.values()), strict=True), strict=True
+    ):
+        columns[path] = swept_column([spoken(path, value) for value in values])
     states = ["failed" if cell.number in failed else "done" for cell in cells]
     columns["status"] = arrow_texts(states)
     if len(failed) > 0:
@@ -152,14 +155,6 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     content["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
     content["notices"] = [same.setdefault(item, item) for item in read_notices(manifest)]
     return content
-
-
-def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each swept path and its value in every cell, data files by name and digest."""
-    sweep: Mapping[str, list[Any]] = said["sweep"]
-    grid = list(itertools.product(*sweep.values()))
-    for place, path in enumerate(sweep):
-        yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
 
 
 _ALLOWED = "allowed is a new directory, or a sweep of the same scenario"
