@@ -174,7 +174,7 @@ def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: 
         writer.row_groups("events.parquet", map(participants.numbered, groups))
     writer.scenario(outcome.scenario)
     writer.put("manifest.json", content)
-    writer.put(README, readme(content, writer.columns, ["manifest.json", "scenario.toml"]))
+    writer.put(README, readme(content, writer.columns))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

@@ -42,7 +42,6 @@ from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 
-OTHERS = ("manifest.json", "scenario.toml")
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 
 
@@ -115,7 +114,7 @@ def close(
         "warning_fields": [item.content() for item in warnings],
         **({} if together is None else {"label": together.text}),
     }
-    into.put(README, readme(content, {"cells": columns, **_of_traces(into)}, OTHERS))
+    into.put(README, readme(content, {"cells": columns, **_of_traces(into)}))
     into.put("manifest.json", content)
 
 
