@@ -239,6 +239,8 @@ ENOUGH = 20
 POOR = 1e-3
 """A law that later durations reject at this level gives way to the durations themselves."""
 _LEAST = 1e-9
+_FARTHEST = log(1e6)
+"""Of the logarithm of a period online or offline over the mean gap: of others gaps tell nothing."""
 
 
 @dataclass(frozen=True)
@@ -433,7 +435,11 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
         away = np.bincount(owner, 1 - online) / counts / b
         return online, np.asarray((a + b) / b / np.maximum(means - away, means * 1e-3))
 
+    scale = log(float(joined.mean()))
+
     def likelihood(logs: Sequence[float]) -> float:
+        if np.abs(np.add(logs, scale)).max() > _FARTHEST:
+            return inf
         a, b = np.exp(logs)
         online, rate = rates(a, b)
         rate = rate[owner]
@@ -445,7 +451,6 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
         density = rate * (online * here + (1 - online) * b * (late - early)) / (2 * root)
         return -float(np.log(np.maximum(density, 1e-300)).sum())
 
-    scale = log(float(joined.mean()))
     starts = [(-scale - 1.0 - x, -scale - 1.0 - y) for x in (0.0, 2.0) for y in (0.0, 2.0)]
     matches = [minimize(likelihood, start, method="Nelder-Mead") for start in starts]
     best = min(matches, key=lambda each: float(each.fun))
@@ -454,7 +459,8 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
     text, wide = "always", np.zeros(2)
     rate, spread = 1 / means, 1 / np.sqrt(counts)
     better = -float(best.fun) > plain + log(len(joined))  # Schwarz's criterion: two parameters
-    if better and b / (a + b) <= 0.995:
+    inside = np.abs(best.x + scale).max() < _FARTHEST - 1
+    if better and inside and b / (a + b) <= 0.995:
         rate, spread = rates(a, b)[1], spread * [gap.std() / gap.mean() for gap in gaps]
         on, off = 1 / a / share, 1 / b / share
         curvature = approx_fprime(best.x, lambda x: approx_fprime(x, likelihood, 1e-3), 1e-2)

@@ -53,10 +53,12 @@ class JointSeries(sweep_figure.Series):
     def half(self) -> tuple[float, float, float]:
         """The ε from which on the joint model fits better than half of the own models.
 
-        With the ends that those of the intervals of mean ψ give.
+        With the ends that those of the intervals of mean ψ give; NaN where there are none.
         """
-        value, low, high = (float(np.median(self._break_even_of(psi))) for psi in self.psi)
-        return value, low, high
+        psi = self.psi
+        value, low, high = (float(np.median(self._break_even_of(values))) for values in psi)
+        alone = np.isfinite(psi[0]) & np.isnan(psi[1])  # a mean of one replicate
+        return (value, np.nan, np.nan) if alone.any() else (value, low, high)
 
     def _break_even_of(self, psi: Array) -> Array:
         """Return the ε at which a mean ψ, one for each ε, falls to each owner's own, (N,)."""
@@ -130,9 +132,10 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
         if own is not None and line.at[0] < line.half[0] < np.inf:
             tone = {"color": look["color"]} if len(found) > 1 else {}
             ends, shade = np.minimum(line.half[1:], line.at[-1]), half | tone
-            area = {"color": shade["color"], "alpha": 0.2}
-            low, high = min(line.psi[0].min(), own.min()), line.psi[2].max()
-            gained.append(Layer("band", ends, None, [low] * 2, [high] * 2, look=area))
+            if not np.isnan(ends).any():
+                area = {"color": shade["color"], "alpha": 0.2}
+                low, high = min(line.psi[0].min(), own.min()), line.psi[2].max()
+                gained.append(Layer("band", ends, None, [low] * 2, [high] * 2, look=area))
             gained.append(Layer("upright", line.half[0], look=half | tone))
     if own is not None:
         named = "own models without noise, one line each"
@@ -140,7 +143,8 @@ def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | Non
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "joint model better than half, and interval"
+        on = "joint model better than half"
+        on += ", and interval" * any(mark.kind == "band" for mark in gained)
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
@@ -155,7 +159,8 @@ def from_half(half: float, low: float, high: float) -> str:
     """Return from which ε on a joint model fits better than half of the own models."""
     if half == np.inf:
         return "; at no ε shown, of half of them"
-    return f"; from ε = {number(half)} ({number(low)} to {number(high)}) on, of half of them"
+    ends = "" if np.isnan([low, high]).any() else f" ({number(low)} to {number(high)})"
+    return f"; from ε = {number(half)}{ends} on, of half of them"
 
 
 def best_fit(rows: Sequence[Columns]) -> str:

@@ -456,15 +456,12 @@ def title_shares(table: Columns) -> str:
     return f"{outside} of {n_owners:,} owners are outside {band} ({expected})"
 
 
-def _why_not_shares(result: Result) -> str | None:
-    equal = bool(np.ptp(_counts(result)) == 0)
-    return "all owners have equally many updates" if equal else None
-
-
 SHARES = NetworkFigure(
     "shares",
     "Share of the updates of each owner, all replicates; dashed: equal shares, 1/N",
-    _shares, _why_not_shares, height=lambda _: 3.0, one_scale="y",
+    _shares,
+    lambda result: "all owners have equally many updates" if np.ptp(_counts(result)) == 0 else None,
+    height=lambda _: 3.0, one_scale="y",
 )  # fmt: skip
 ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)
 """Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""

@@ -235,14 +235,13 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 README = "README.md"
 """Its name; it explains a result and is no part of it."""
-_FILES = {
+_OTHERS = {
     "manifest.json": "what made this, its summary and its warnings",
     "scenario.toml": "the scenario, which loads again",
 }
-Names = Mapping[str, Iterable[str]]
 
 
-def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -> str:
+def readme(manifest: Mapping[str, Any], written: Mapping[str, Iterable[str]]) -> str:
     """Return the page of a directory.
 
     Parameters
@@ -251,17 +250,15 @@ def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -
         Of the result, or of the sweep.
     written : mapping
         From the tables of the directory to the names of their columns.
-    others : iterable of str
-        Its other files.
     """
-    text = manifest["scenario"]
-    name = " ".join(str(text.get("title") or text["id"]).split())
+    scenario = manifest["scenario"]
+    name = " ".join(str(scenario.get("title") or scenario["id"]).split())
     figures = {k: v for k, v in manifest.get(SUMMARY_NAME, {}).items() if k != "intervals"}
-    chosen = {table: tuple(names) for table, names in written.items()}
-    listed = [f"- `{other}`: {_FILES[other]}" for other in others]
+    chosen = tuple((table, tuple(names)) for table, names in written.items())
+    listed = [f"- `{other}`: {text}" for other, text in _OTHERS.items()]
     label = [f"Privacy: {manifest['label']}", ""] if "label" in manifest else []
-    head = [f"# {name}", "", f"Scenario `{text['id']}`, seed {manifest['seed']}.", "", *label]
-    return "\n".join([*head, *listed, _body(tuple(chosen.items()), tuple(flat(figures)))]) + "\n"
+    head = [f"# {name}", "", f"Scenario `{scenario['id']}`, seed {manifest['seed']}.", "", *label]
+    return "\n".join([*head, *listed, _body(chosen, tuple(flat(figures)))]) + "\n"
 
 
 def rows(columns: Iterable[Column]) -> Iterator[str]:

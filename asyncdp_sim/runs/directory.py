@@ -33,7 +33,6 @@ from asyncdp_sim.runs.outcome import (
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.prediction import Prediction
 
 _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "models", "optimum"))
 """Files of a run by itself: cells of sweeps keep no updates."""
@@ -175,7 +174,7 @@ def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: 
         writer.row_groups("events.parquet", map(participants.numbered, groups))
     writer.scenario(outcome.scenario)
     writer.put("manifest.json", content)
-    writer.put(README, readme(content, writer.columns, ["manifest.json", "scenario.toml"]))
+    writer.put(README, readme(content, writer.columns))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:
@@ -187,6 +186,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     """Return the manifest of a result, and its label."""
     written = manifests.described(outcome.scenario)
     problem, names = outcome.problem, outcome.problem.participants.names
+    network = outcome.scenario.network
     content = {
         "schema": SCHEMA,
         "scenario": written,
@@ -208,7 +208,10 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "cpu_features": manifests.cpu_features(),
         "blas_kernel": manifests.blas_kernel(),
         "fingerprints": outcome.fingerprints,
-        "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
+        "predictions": [
+            dict(vars(item))
+            for item in (*predict(network), *energy_predictions(outcome.scenario.energy, network))
+        ],
         "warnings": list(outcome.warnings),
         "warning_fields": [item.content() for item in outcome.notices],
         "summary": outcome.summary,
@@ -223,9 +226,3 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         release = labelled.release
         content |= {"reads": "public" if release else "all", "release": release}
     return content | {"label": labelled.text}, labelled
-
-
-def _predictions(scenario: Scenario) -> list[Prediction]:
-    """Return predictions for a scenario's network, and for its energy if it has [energy]."""
-    of_energy = energy_predictions(scenario.energy, scenario.network)
-    return [*predict(scenario.network), *of_energy]

@@ -16,7 +16,7 @@ from asyncdp_sim.core.messages import Ends, Noted, Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
 from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
-from asyncdp_sim.learning.objectives import Model, Objective, Records
+from asyncdp_sim.learning.objectives import Model, Records
 from asyncdp_sim.measures.energy import energy_figures, used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
@@ -27,7 +27,7 @@ from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned, Workers
-from asyncdp_sim.runs.scored import HeldOut
+from asyncdp_sim.runs.scored import HeldOut, psi_of
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import warnings as notes
@@ -429,7 +429,7 @@ def owner_figures(problem: Problem, models: Array) -> dict[str, Any]:
         columns |= _named(judges[0].scores, [left.scored(models) for left in judges])
         columns |= _named(judges[0].scores, [left.scored(optimum) for left in judges], "_optimum")
     if alone is not None:
-        columns["psi_alone"] = _psi(problem.task.objective, alone)
+        columns["psi_alone"] = psi_of(problem.task.objective, alone)
     if alone is not None and len(judges) > 0:
         columns["held_out_alone"] = _own(judges, alone)
         own = [left.scored(theta[None]) for left, theta in zip(judges, alone, strict=True)]
@@ -468,7 +468,7 @@ def honest_summary(problem: Problem, models: Array) -> dict[str, Any]:
             by_name[f"held_out_{score.name}_optimum"] = float(value)
         by_name |= _guessed(problem, together)
     if alone is not None:
-        worse = _psi(objective, alone) > _psi(objective, models).mean()
+        worse = psi_of(objective, alone) > psi_of(objective, models).mean()
         by_name["profits_psi"] = int(np.count_nonzero(worse))
     if alone is not None and together is not None:
         items, records = _own(judges, alone), _records(judges)
@@ -495,13 +495,6 @@ def _guessed(problem: Problem, together: HeldOut) -> dict[str, float]:
     y = together.known[1]
     z = np.broadcast_to(guess, (1, len(y), *guess.shape))
     return {f"held_out_{s.name}_guess": float(s.of(z, y)[0]) for s in together.scores}
-
-
-def _psi(objective: Objective, models: Array) -> Array:
-    """Return ψ of models (J, p); infinite where one has diverged."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        psi = objective.excess(models) / objective.least
-    return np.where(np.isnan(psi), np.inf, psi)
 
 
 def _own(judges: Sequence[HeldOut], alone: Array) -> Array:

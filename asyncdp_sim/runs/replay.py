@@ -3,7 +3,6 @@
 Where another BLAS kernel changes last digits, models and curves are compared to a tolerance.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -351,14 +350,15 @@ def _located_files(
     A place that is stated is taken at its word, and the file is looked for nowhere else.
     """
     theirs = leaves_in_lists(manifest["scenario"])
-    beside = [directory, *directory.absolute().parents[:2], Path.cwd()]
+    beside = [directory, *directory.resolve().parents[:2], Path.cwd()]
     places: dict[str, str] = {}
     nowhere: list[Fault] = []
     for number, (field, path) in enumerate(_fields(raw).items()):
         name, wanted = _recorded_file(theirs, field)
         if path in places or wanted is None:  # without a digest it is not the manifest's
             continue
-        value = Path(os.path.normpath(stated.get(path, path)))
+        place = Path(stated.get(path, path))
+        value = place.parent.resolve() / place.name  # a result may be reached by a link
         rest = () if path in stated else (at / value.name for at in beside)
         present = [p for p in (value, *rest) if p.is_file()]
         where = f"--set {field}=…"

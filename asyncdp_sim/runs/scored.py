@@ -1,7 +1,7 @@
 """Objectives of records, and scores of models on held-out rows, which nothing was trained on."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
 
@@ -35,6 +35,13 @@ _AT_ONCE = 2**17
 def products(rows: Array, models: Array) -> Array:
     """Return θᵀx of rows (m, p) under models (J, p), (J, m): each model's product by itself."""
     return np.asarray(np.matmul(rows, models[:, :, None])[:, :, 0])
+
+
+def psi_of(objective: Objective, models: Array) -> Array:
+    """Return ψ of models (J, p); infinite where one has diverged."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        psi = objective.excess(models) / objective.least
+    return np.where(np.isnan(psi), np.inf, psi)
 
 
 def _one_by_one(predict: Predict, rows: Array, models: Array) -> Array:
@@ -390,6 +397,7 @@ class LearningProblem:
     held_out: tuple[HeldOut, ...]
     all_held_out: HeldOut | None
     notes: tuple[str, ...]
+    _longest: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_scenario(
@@ -432,11 +440,6 @@ class LearningProblem:
             least = np.zeros(self.objective.n_owners)
             self._longest[key] = largest_of_all(self.records, points, least)
         return self._longest[key]
-
-    @cached_property
-    def _longest(self) -> dict[bytes, Array]:
-        """What :meth:`longest_from` has found, by the bytes of the starts."""
-        return {}
 
 
 def _parts(scenario: Scenario) -> tuple[object, ...]:

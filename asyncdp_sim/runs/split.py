@@ -11,6 +11,7 @@ from asyncdp_sim.learning.algorithms import AlgorithmSpec
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Numbers, Workers, blocks, scopes_of
+from asyncdp_sim.runs.scored import psi_of
 from asyncdp_sim.trace import Trace
 
 REPETITIONS = 200
@@ -90,7 +91,7 @@ def split_psi(
     workers : Workers
         They do not change the result.
     """
-    psi = _psi(task, models)
+    psi = psi_of(task.objective, models)
     if not np.isfinite(psi).all():
         return Split(reason="the model diverged")
     quiet = task.without_noise()
@@ -100,7 +101,7 @@ def split_psi(
     work = partial(_go_on, quiet, seed, most, SETTLED * float(psi.mean()))
     done = workers.map(work, [numbers[part] for part in parts], [traces[part] for part in parts])
     free, limit, counts = (np.concatenate(column) for column in zip(*done, strict=True))
-    free_psi, limit_psi = _psi(task, free), _psi(task, limit)
+    free_psi, limit_psi = (psi_of(task.objective, models) for models in (free, limit))
     if not np.isfinite(free_psi).all():
         return Split(reason="the model without noise diverged")
     result = Split(
@@ -112,7 +113,7 @@ def split_psi(
     if open_ones > 0:
         text = f"not settled: without noise, {open_ones} of {len(counts)} replicates keep moving"
         return replace(result, reason=text)
-    bias = float(_psi(task, limit.mean(axis=0)[None])[0])
+    bias = float(psi_of(task.objective, limit.mean(axis=0)[None])[0])
     return replace(
         result,
         bias=bias,
@@ -163,7 +164,7 @@ def _go_on(
             state = task.steps.init(scopes) if state is None else state  # advanced in place
             [path] = fold(alike, [cell], scopes, task.asks, state=state)
             models = path.final
-            before, psi = psi, _psi(task, models)
+            before, psi = psi, psi_of(task.objective, models)
             if count == 1:
                 first[rows] = models
                 continue
@@ -185,11 +186,6 @@ def _has_nearly_converged(moved: Array, former: Array, tolerance: float) -> Bool
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.where(moved < former, moved**2 / (former - moved), np.inf)
     return np.asarray((moved == 0) | ((moved <= tolerance) & (left <= tolerance)))
-
-
-def _psi(task: Task, models: Array) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(task.objective.excess(models) / task.objective.least)
 
 
 def _error(values: Array) -> float | None:

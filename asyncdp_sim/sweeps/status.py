@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,7 +42,6 @@ from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 
-OTHERS = ("manifest.json", "scenario.toml")
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 
 
@@ -76,8 +75,11 @@ def close(
     manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
     entries = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
-    for path, values in _swept(said, len(cells)):
-        columns[path] = swept_column(values)
+    sweep: Mapping[str, list[Any]] = said["sweep"]  # data files by name and digest
+    for path, values in zip(
+        sweep, zip(*itertools.product(*sweep.values()), strict=True), strict=True
+    ):
+        columns[path] = swept_column([spoken(path, value) for value in values])
     states = ["failed" if cell.number in failed else "done" for cell in cells]
     columns["status"] = arrow_texts(states)
     if len(failed) > 0:
@@ -112,7 +114,7 @@ def close(
         "warning_fields": [item.content() for item in warnings],
         **({} if together is None else {"label": together.text}),
     }
-    into.put(README, readme(content, {"cells": columns, **_of_traces(into)}, OTHERS))
+    into.put(README, readme(content, {"cells": columns, **_of_traces(into)}))
     into.put("manifest.json", content)
 
 
@@ -152,14 +154,6 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     content["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
     content["notices"] = [same.setdefault(item, item) for item in read_notices(manifest)]
     return content
-
-
-def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each swept path and its value in every cell, data files by name and digest."""
-    sweep: Mapping[str, list[Any]] = said["sweep"]
-    grid = list(itertools.product(*sweep.values()))
-    for place, path in enumerate(sweep):
-        yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
 
 
 _ALLOWED = "allowed is a new directory, or a sweep of the same scenario"

@@ -243,6 +243,13 @@ def test_result_and_table_moved_together_or_apart(result, command, made, monkeyp
     assert AGREES in command.done("replay", moved).out
 
 
+@one_in(2, "result", ["r", "s"])
+def test_a_result_behind_a_link_has_its_table_where_it_had_it(result, command, made):
+    (made / "far" / "away").mkdir(parents=True)
+    (made / "far" / "away" / "link").symlink_to(made / "old" / result)
+    assert AGREES in command.done("replay", "far/away/link").out
+
+
 def test_a_table_of_another_name_is_known_by_its_contents(command, made):
     (made / "old" / "rates.csv").rename(made / "renamed.csv")
     for result in ("old/r", "old/s"):

@@ -188,3 +188,15 @@ def test_owners_without_pauses_are_refused(apart):
     trace = MeasuredTrace(("a",), np.zeros(60, int), asked, asked, asked + 4, asked + 5)
     with pytest.raises(DataError, match="given owner 'a' without a pause"):
         fit_owners(trace)
+
+
+@pytest.mark.filterwarnings("error")
+def test_periods_far_shorter_than_all_gaps_are_none():
+    """Of owner b all answers are lost: its busy times are 0, and seem to end periods online."""
+    pauses = np.random.default_rng(2).exponential(1.0, (2, 80))
+    first, second = np.cumsum(pauses + np.array([[0.2], [0.1]]), axis=1)
+    asked, none = np.concatenate([first, second]), np.full(80, np.nan)
+    steps = asked, asked, asked + 0.1, np.concatenate([first + 0.2, none])
+    order = np.argsort(asked)
+    trace = MeasuredTrace(("a", "b"), np.repeat([0, 1], 80)[order], *(at[order] for at in steps))
+    assert fit_owners(trace).availability == Always()

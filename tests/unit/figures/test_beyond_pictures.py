@@ -10,7 +10,7 @@ import pytest
 
 from analysis.studies import fairness
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import break_even
+from asyncdp_sim.figures import break_even, sweep_figure
 from asyncdp_sim.figures.sweep_figure import answers_paid
 from asyncdp_sim.results import Result, Sweep
 from tests.unit.figures.made import curve, finished, made, scenario, texts, whole, write_table
@@ -115,6 +115,15 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     assert not re.search(r"\bgain|\bjoin\b", " ".join(texts(picture)))  # ψ is the fit, no gain
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
+
+
+def test_a_break_even_of_one_replicate_has_no_interval(tmp_path, monkeypatch):
+    mean = sweep_figure.mean_psi_at_end
+    alone = lambda result: sweep_figure.OutcomeEstimate(mean(result).value)  # noqa: E731
+    monkeypatch.setattr(sweep_figure, "mean_psi_at_end", alone)
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    assert picture.said.title.endswith("; from ε = 2 on, of half of them")
+    assert "joint model better than half" in texts(picture)
 
 
 def test_where_most_own_models_fit_better_it_is_said(tmp_path):
