@@ -86,13 +86,13 @@ def forecast_command(
         named = shlex.join([str(file), *as_options(settings)])
         advice: dict[str, Any] = {}
         with one_thread(), blaming(file), drawn("more --workers take less") as progress:
-            how: Any = {"private": private, "workers": workers, "progress": progress}
+            options: Any = {"private": private, "workers": workers, "progress": progress}
             if inviting:
-                advice["invite"] = invite(scenario.base(), **how)
+                advice["invite"] = invite(scenario.base(), **options)
             if tuning:
-                advice["tune"] = tune(scenario.base(), **how)
+                advice["tune"] = tune(scenario.base(), **options)
             if market is not None and target is not None:
-                advice["market"] = buy(scenario.base(), market, target, **how)
+                advice["market"] = buy(scenario.base(), market, target, **options)
         if save is not None:
             [ends_with] = advice.values()
             if ends_with.scenario is None:

@@ -363,8 +363,8 @@ def wrong_length(
     if not isinstance(value, tuple) or len(value) == count:
         return []
     plural = "" if len(value) == 1 else "s"
-    one = f"one {what}, or " if what != "" else ""
-    remedy = f"allowed is {one}a list with one per {each}, {count} in all"
+    alone = f"one {what}, or " if what != "" else ""
+    remedy = f"allowed is {alone}a list with one per {each}, {count} in all"
     return [Fault(key, f"{len(value)} value{plural}", remedy)]
 
 

@@ -432,8 +432,8 @@ def _joined(found: list[Scored], places: list[Ints]) -> Scored:
         np.concatenate([getattr(item, name) for item in found], axis=-1)
         for name in ("own", "guess", "joint", "adapted")
     )
-    others = np.sum([item.others for item in found], axis=0)
-    return Scored(own, guess, joint, adapted, others, max(sorted(set(names)), key=names.count))
+    of_others = np.sum([item.others for item in found], axis=0)
+    return Scored(own, guess, joint, adapted, of_others, max(sorted(set(names)), key=names.count))
 
 
 def _gain(
@@ -462,7 +462,7 @@ def _gain(
     for place, name in enumerate(("adapted", "joint")):
         used = [getattr(item, name) for item in divisions]
         pairs = zip(divisions, used, strict=True)
-        by_division = np.array([(item.own - each).mean(axis=-1) for item, each in pairs])
+        by_division = np.array([(item.own - errors).mean(axis=-1) for item, errors in pairs])
         by_run = by_division.ravel() if runs_differ else by_division.mean(axis=0)
         value = float(by_run.mean())
         if not np.isfinite(value):
@@ -472,8 +472,8 @@ def _gain(
         if abs(value) <= ROUNDING * own and np.abs(by_run).max() <= ROUNDING * own:
             value, by_run = 0.0, np.zeros_like(by_run)
         by_rows = [
-            of_rows(item.own - each.mean(axis=0), whose, factor)
-            for item, each, whose in zip(divisions, used, persons, strict=True)
+            of_rows(item.own - errors.mean(axis=0), whose, factor)
+            for item, errors, whose in zip(divisions, used, persons, strict=True)
         ]
         variance, degrees = float(np.mean([v for v, _ in by_rows])), by_rows[0][1]
         chosen = [item.others[place].mean(axis=-1) / len(item.own) for item in divisions]

@@ -60,9 +60,9 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> dict[str
     """
     ratios = dict[str, Ratio]()
     for name, of_trace in _PARTS.items():
-        part, whole = np.array([of_trace(trace) for trace in traces], dtype=float).T
+        parts, totals = np.array([of_trace(trace) for trace in traces], dtype=float).T
         shared = name == "delivered_load" and airtime is not None
-        ratios[name] = Ratio(part * airtime if shared else part, whole)
+        ratios[name] = Ratio(parts * airtime if shared else parts, totals)
     reached = [updates_until_all(trace) for trace in traces]
     counts = [k for k in reached if k is not None]
     stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]

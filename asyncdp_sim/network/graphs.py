@@ -307,8 +307,8 @@ def faults_of_servers(graph: GraphKind, count: int) -> list[Fault]:
     faults = []
     for fault in graph.faults(count):
         # what is wrong in a file names that, which may have any name
-        given = fault.given if fault.key == "graph.path" else fault.given.replace("owner", "server")
-        faults.append(Fault(fault.key, given, fault.allowed.replace("owner", "server")))
+        shown = fault.given if fault.key == "graph.path" else fault.given.replace("owner", "server")
+        faults.append(Fault(fault.key, shown, fault.allowed.replace("owner", "server")))
     return faults
 
 

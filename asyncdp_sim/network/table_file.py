@@ -139,8 +139,10 @@ def _cells(column: Any) -> list[str]:
     if pa.types.is_timestamp(column.type):
         finest = pa.timestamp("us", column.type.tz and "UTC")  # nobody may know the zone's name
         column = column.cast(options=CastOptions(finest, allow_time_truncate=True)).cast("string")
-    whole = pa.types.is_integer(column.type) and column.null_count == 0  # else NumPy makes floats
-    numbers = whole or pa.types.is_floating(column.type)
+    integers = (
+        pa.types.is_integer(column.type) and column.null_count == 0
+    )  # else NumPy makes floats
+    numbers = integers or pa.types.is_floating(column.type)
     cells = column.to_numpy(zero_copy_only=False).tolist() if numbers else column.to_pylist()
     same: dict[str, str] = {}  # a long log repeats its owners and times: each text is kept once
     return [same.setdefault(text, text) for text in ("" if c is None else str(c) for c in cells)]

@@ -212,8 +212,8 @@ def require_same(directory: Path, again: Path) -> list[str]:
     new = [item for item in differences if item.new]
     lines += dict.fromkeys(map(_new_in_words, new))  # cells of a sweep have the same
     longer = {Path(item.file).parent for item in new if Path(item.file).name == "curve.parquet"}
-    known = (item for item in differences if not (item.of_circumstances or item.new))
-    differ = [item for item in known if not (_of_gains(item) or _of_longer(item, longer))]
+    remaining = (item for item in differences if not (item.of_circumstances or item.new))
+    differ = [item for item in remaining if not (_of_gains(item) or _of_longer(item, longer))]
     differ.sort(key=Difference.order)
     if len(differ) == 0:
         return lines
@@ -231,8 +231,8 @@ def require_same(directory: Path, again: Path) -> list[str]:
 def _new_in_words(differs: Difference) -> str:
     """Return the note on a column or a figure that only the new result has."""
     file = Path(differs.file)
-    what = "column" if file.suffix == ".parquet" else "figure"
-    return f"{file.name} has a {what} now that the earlier result lacks: {differs.place}"
+    kind = "column" if file.suffix == ".parquet" else "figure"
+    return f"{file.name} has a {kind} now that the earlier result lacks: {differs.place}"
 
 
 def _of_longer(differs: Difference, curves: Collection[Path]) -> bool:

@@ -298,7 +298,7 @@ def _groups(given: Any) -> str:
     together = [ranges(sorted(group)) for group in given if len(group) > 1]
     alone = ranges(sorted({group[0] for group in given if len(group) == 1}))
     parts = {"offline together": " and ".join(together), "offline alone": alone}
-    return "; ".join(f"{how}: {owners}" for how, owners in parts.items() if owners != "")
+    return "; ".join(f"{manner}: {owners}" for manner, owners in parts.items() if owners != "")
 
 
 PHRASES: Mapping[str, Callable[[Any], str]] = {

@@ -99,8 +99,8 @@ class SoftmaxLoss(Loss):
         """Return s, shape (…, n, K − 1)."""
         p, own = probabilities(z), np.arange(self.classes) == _places(z, y)
         if self.sharp:
-            others = np.where(own, 0.0, p).sum(axis=-1, keepdims=True)
-            slopes = np.where(own, -others, p)[..., :-1]
+            rest = np.where(own, 0.0, p).sum(axis=-1, keepdims=True)
+            slopes = np.where(own, -rest, p)[..., :-1]
         else:
             slopes = p[..., :-1] - own[..., :-1]
         return np.asarray(slopes * np.abs(np.sign(y))[:, None])

@@ -150,8 +150,8 @@ class Descent:
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return an upper bound on what the last model reveals, at most what all models do."""
         noise = multipliers(accountant)
-        each = [in_rounds(trace, self.weights, noise) for trace in traces]
-        squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in each]
+        by_trace = [in_rounds(trace, self.weights, noise) for trace in traces]
+        squared = [np.minimum(self.squared(rounds), _all(rounds)) for rounds in by_trace]
         return _learned_by_composition(accountant, traces, squared)
 
 

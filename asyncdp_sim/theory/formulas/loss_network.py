@@ -84,14 +84,14 @@ def loss_network(
             raise OverflowError
         for node in range(left.bit_length()):
             pairs = near.get(node, []) if left >> node & 1 else []
-            others = [pair for pair in pairs if left >> pair[0] & 1]
-            if len(others) > 0:
+            pairs_left = [pair for pair in pairs if left >> pair[0] & 1]
+            if len(pairs_left) > 0:
                 break
         else:
             return 1.0, 0.0
         rest = left & ~(1 << node)
         total, marked = sums(rest)
-        for other, weight, mark in others:
+        for other, weight, mark in pairs_left:
             without, more = sums(rest & ~(1 << other))
             total += weight * without
             marked += weight * (more + mark * without)
