@@ -220,24 +220,25 @@ def run(
     >>> result.curve["k"].max().item()
     20
     """
-    from asyncdp_sim import runs
+    from asyncdp_sim.runs.directory import finished_or_free, write
+    from asyncdp_sim.runs.run import run as run_scenario
     from asyncdp_sim.theory.predict.all import size_notes
 
     base = as_scenario(scenario).base()
     count = as_count(workers, "workers")
     directory = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
-    finished = directory.kept and runs.finished_or_free(base, directory.path, events=events)
+    finished = directory.kept and finished_or_free(base, directory.path, events=events)
     if not finished:
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
-            outcome = runs.run(
+            outcome = run_scenario(
                 base,
                 workers=count,
                 events=events,
                 progress=receiver,
                 gains=Judging(),  # by the default options: absent, no gains are judged
             )
-            runs.write(outcome, directory.path)
+            write(outcome, directory.path)
     result = Result(on_disk.Result.read(directory.path), directory)
     warn(result.warnings)
     return result
@@ -273,11 +274,11 @@ def sweep(
     >>> frame["status"].tolist(), frame.attrs["units"]["simulated_time"]
     (['done', 'done'], 'time units')
     """
-    from asyncdp_sim import sweeps
+    from asyncdp_sim.sweeps.sweep import sweep as run_sweep
 
     directory = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
     with told(progress) as receiver:
-        status = sweeps.sweep(
+        status = run_sweep(
             as_scenario(scenario),
             directory.path,
             workers=as_count(workers, "workers"),
@@ -327,8 +328,8 @@ def forecast(
     >>> list(found.summary.index)[-2:]
     ['target_time', 'target_probability']
     """
-    from asyncdp_sim import forecasts
     from asyncdp_sim.forecasts.alternatives import alternatives as judge_alternatives
+    from asyncdp_sim.forecasts.forecast import forecast as forecast_scenario
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
 
@@ -338,7 +339,7 @@ def forecast(
         target = as_number(target, "target", "a number > 0", lambda psi: 0 < psi < inf)
     with one_thread(), told(progress) as receiver:
         known = population(base, private=private)
-        found = forecasts.forecast(
+        found = forecast_scenario(
             base, target=target, known=known, whose=whose, workers=count, progress=receiver
         )
         others = None
@@ -545,7 +546,7 @@ def replay(
     >>> ad.replay(ad.run(scenario))
     1
     """
-    from asyncdp_sim.sweeps import reproduce_all
+    from asyncdp_sim.sweeps.sweep import reproduce_all
 
     with told(progress) as receiver:
         return reproduce_all(

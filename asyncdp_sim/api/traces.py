@@ -188,8 +188,8 @@ class TraceAsResult(opened.Result):
 
 
 if TYPE_CHECKING:
-    from asyncdp_sim import forecasts
     from asyncdp_sim.decision.alternatives import Alternative
+    from asyncdp_sim.decision.forecast import Forecast as Found
     from asyncdp_sim.sentences.forecast import Decision
 
 
@@ -216,9 +216,7 @@ class Forecast(Named):
     True
     """
 
-    def __init__(
-        self, found: "forecasts.Forecast", others: "Sequence[Alternative] | None" = None
-    ) -> None:
+    def __init__(self, found: "Found", others: "Sequence[Alternative] | None" = None) -> None:
         self.found = found
         self.others = others
 

@@ -74,7 +74,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
     Raises
     ------
     DataError
-        As :func:`asyncdp_sim.runs.run`.
+        As :func:`asyncdp_sim.runs.run.run`.
     """
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
@@ -325,7 +325,7 @@ class MadeUp:
         Raises
         ------
         DataError
-            As :func:`asyncdp_sim.runs.run`.
+            As :func:`asyncdp_sim.runs.run.run`.
         """
         first, second = (
             prepare(self.scenario, _with_record(self.scenario, self.dataset, self.owner, record))

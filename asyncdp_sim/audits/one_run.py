@@ -68,7 +68,7 @@ class Canaries:
         Raises
         ------
         DataError
-            As :func:`asyncdp_sim.runs.run`.
+            As :func:`asyncdp_sim.runs.run.run`.
         """
         return prepare(self.scenario, self._placed(coins))
 
@@ -320,7 +320,7 @@ def audit_once(
     SpecError
         If there is no room for so many canaries.
     DataError
-        As :func:`asyncdp_sim.runs.run`.
+        As :func:`asyncdp_sim.runs.run.run`.
     """
     gaussian = scenario.timing_unaccounted is None
     claims = [claim_of_owner.of_all(gaussian=gaussian) for claim_of_owner in owed(scenario)]

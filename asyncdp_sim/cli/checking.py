@@ -123,7 +123,7 @@ def replay_command(
         return
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.runs.replay import OTHER_ALGEBRA
-    from asyncdp_sim.sweeps import reproduce_all
+    from asyncdp_sim.sweeps.sweep import reproduce_all
 
     [directory] = directories
     notes = list[str]()

@@ -142,8 +142,8 @@ class QuickRuns:
     ) -> tuple[list[Trace], list[Learned]]:
         """Return the networks of the first task's replicates, and what each task learns.
 
-        To the bit what :func:`asyncdp_sim.runs.run` learns, except that models are not judged on
-        held-out rows and that no gradient is measured.
+        To the bit what :func:`asyncdp_sim.runs.run.run` learns, except that models are not judged
+        on held-out rows and that no gradient is measured.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ def _imports_are_paid_for() -> None:
     import pandas as pd  # noqa: F401
     import pyarrow.parquet as pq  # noqa: F401
 
-    import asyncdp_sim.sweeps  # noqa: F401
+    import asyncdp_sim.sweeps.sweep  # noqa: F401
 
 
 def below(folder: Path) -> dict[str, int]:

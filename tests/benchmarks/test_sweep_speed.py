@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from asyncdp_sim.runs import all_numbers
+from asyncdp_sim.runs.outcome import all_numbers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, processes, simulate_some
 from asyncdp_sim.scenario import load

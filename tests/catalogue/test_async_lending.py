@@ -10,9 +10,9 @@ import pytest
 
 from analysis.exact.silence import RARE, silent_by
 from analysis.studies.psi_lines import Reference
-from asyncdp_sim import sweeps
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.sweeps import sweep as sweeps
 from asyncdp_sim.theory.predict.update_order import Releases
 from asyncdp_sim.trace import Trace
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND

@@ -80,7 +80,7 @@ def test_wherever_it_starts(here, record_property):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *SIGNALS])
 @pytest.mark.parametrize(
-    "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.directory.optimum_columns"]
+    "where", ["asyncdp_sim.runs.run.learn_all", "asyncdp_sim.runs.directory.optimum_columns"]
 )
 def test_who_ends_it_finds_nothing_half_built(number, where, command, here, monkeypatch):
     before = signal.getsignal(number)

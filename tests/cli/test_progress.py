@@ -15,9 +15,11 @@ from asyncdp_sim.core.words import SCREEN, duration
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.runs import run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import reproduce_all, sweep
+from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import reproduce_all
 from tests.cli.scenes import SMALL, SWEEP
 from tests.tables import table
 

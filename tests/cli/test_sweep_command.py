@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs import RunResult, build
+from asyncdp_sim.runs.directory import build
+from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates

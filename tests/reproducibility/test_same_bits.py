@@ -140,7 +140,7 @@ def test_what_the_network_does_not_know_changes_no_update(changes, tmp_path):
 
 
 def test_keeping_events_changes_no_other_table(tmp_path):
-    from asyncdp_sim.runs import write
+    from asyncdp_sim.runs.directory import write
 
     kept = written(scenario(), tmp_path / "kept")
     write(run(scenario()), tmp_path / "bare")

@@ -61,7 +61,7 @@ def test_a_forecast_computes_with_one_thread(monkeypatch):
         seen.append(_blas_threads(0))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("asyncdp_sim.forecasts.forecast", stop)
+    monkeypatch.setattr("asyncdp_sim.forecasts.forecast.forecast", stop)
     two = ThreadpoolController().limit(limits=2, user_api="blas")
     with two, pytest.raises(KeyboardInterrupt):
         asyncdp_sim.forecast("vary-availability", progress=False)

@@ -18,7 +18,8 @@ from analysis.exact.orders import expected_psi
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, member, members, parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.decision.forecast import Forecast
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol

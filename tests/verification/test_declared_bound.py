@@ -29,7 +29,8 @@ from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.runs import manifest, run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import judge, notices, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

@@ -12,8 +12,8 @@ import numpy as np
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.decision.forecast import Asked
-from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.decision.forecast import Asked, Forecast
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
 from asyncdp_sim.forecasts.population import Population, affordable, population
@@ -191,7 +191,7 @@ def invite(
     SpecError
         If some part of the scenario does not apply to a coalition.
     DataError
-        As :func:`~asyncdp_sim.forecasts.forecast`.
+        As :func:`~asyncdp_sim.forecasts.forecast.forecast`.
     """
     asked = scenario.base()
     known = population(asked, private=private)

@@ -177,7 +177,7 @@ def buy(
     prices, target
         As for :func:`cheapest`.
     private
-        As for :func:`~asyncdp_sim.forecasts.forecast`.
+        As for :func:`~asyncdp_sim.forecasts.forecast.forecast`.
     replicates : int
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
@@ -190,7 +190,7 @@ def buy(
     SpecError
         As :func:`demand` and :func:`cheapest`.
     DataError
-        As :func:`~asyncdp_sim.forecasts.forecast`.
+        As :func:`~asyncdp_sim.forecasts.forecast.forecast`.
     """
     asked = scenario.base()
     known = population(asked, private=private)

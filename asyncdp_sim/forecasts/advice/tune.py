@@ -338,7 +338,7 @@ def tune(
     SpecError
         If the algorithm is another, or learning diverges whatever the step is.
     DataError
-        As :func:`~asyncdp_sim.forecasts.forecast`.
+        As :func:`~asyncdp_sim.forecasts.forecast.forecast`.
     """
     asked = scenario.base()
     data = population(asked, private=private, dataset=dataset)

@@ -19,7 +19,7 @@ from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, as_csv, inline, save
 from asyncdp_sim.figures.style import VERMILION, colours, laid_out, spread, style
-from asyncdp_sim.runs import write
+from asyncdp_sim.runs.directory import write
 from asyncdp_sim.sentences.label import Label
 
 # A picture is saved as matplotlib would save it, with half of the work.

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.decision.forecast import Forecast
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier

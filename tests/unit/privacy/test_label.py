@@ -17,7 +17,8 @@ from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs import manifest, run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import forecast as words

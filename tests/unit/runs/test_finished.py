@@ -14,8 +14,10 @@ from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs import finished_or_free, reproduce, run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.outcome import energy_columns
+from asyncdp_sim.runs.run import reproduce
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import as_json, lines
 from asyncdp_sim.sentences.label import Label, label

@@ -106,8 +106,8 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
 
 
 def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path):
-    from asyncdp_sim import runs
     from asyncdp_sim.decision import Judging
+    from asyncdp_sim.runs import run as runs
 
     scenario, strict = scenario_of(tmp_path), Judging(10.0, "linear")
     runs.write(runs.run(scenario, gains=strict), tmp_path / "strict")
@@ -124,7 +124,7 @@ def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path
 
 def test_gains_come_again(found):
     """Within a tolerance; a verdict that was changed is a difference."""
-    from asyncdp_sim import runs
+    from asyncdp_sim.runs import run as runs
 
     runs.reproduce(found.directory)
     assert "gains" not in " ".join(found.manifest["fingerprints"])
@@ -135,7 +135,7 @@ def test_gains_that_were_changed_are_told(found, tmp_path):
 
     import pyarrow.parquet as pq
 
-    from asyncdp_sim import runs
+    from asyncdp_sim.runs import run as runs
 
     other = tmp_path / "other"
     shutil.copytree(found.directory, other)

@@ -25,7 +25,9 @@ from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
-from asyncdp_sim.runs import made_again, require_same, run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.replay import made_again, require_same
 from asyncdp_sim.scenario import Participants, jsonable, load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.folder import read_traces, write_traces

@@ -25,8 +25,10 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import described, digest
-from asyncdp_sim.runs import reproduce, run, write
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import reproduce
 from asyncdp_sim.scenario import Participants, Scenario, load
 from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places_of, shown

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim import runs
 from asyncdp_sim.core.errors import MachineError, ResultError, SpecError
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.runs import problem
+from asyncdp_sim.runs import run as runs
 from asyncdp_sim.runs.problem import Problem, drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
