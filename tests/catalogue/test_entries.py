@@ -21,6 +21,7 @@ from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
 from scenarios.papers.problem import objective
+from tests import tables
 
 # The sentences of the entry on secure aggregation.
 
@@ -95,6 +96,9 @@ ROUNDS, DEADLINE, ALONE, GOSSIP, ALIKE, FAST = (
 )  # fmt: skip
 
 
+TABLE = tables.table(__file__, "entries.toml")
+
+
 @pytest.mark.long
 def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest():
     """ψ, joules and time with 20 answers each, as the entry's text has them."""
@@ -105,15 +109,7 @@ def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest():
             found[name] = run(scenario.cell(chosen))
     said = " ".join(scenario.description.split())
     figures = {name: each.summary for name, each in found.items()}
-    for words, name in (
-        ("Where ψ {psi:.3f} will do", FAST),
-        ("{joules:.0f} J in {time:.1f} units, against", FAST),
-        ("against {joules:.0f} J in {time:.0f} units one at a time", ALONE),
-        ("deadline reach {psi:.3f} with {joules:.0f} J in {time:.0f} units", DEADLINE),
-        ("for all reach {psi:.4f} with {joules:.0f} J in {time:.0f} units", ROUNDS),
-        ("queue at the slowest: {joules:.0f} J for {psi:.3f}", ALIKE),
-        ("Gossip ends at {psi:.2f} with {joules:.0f} J", GOSSIP),
-    ):
+    for words, name in TABLE["furthest"]:
         told = figures[name]
         numbers = {"psi": told["psi_final"]["median"], "joules": told["joules"]}
         assert words.format(**numbers, time=told["simulated_time"]) in said

@@ -11,19 +11,12 @@ import pytest
 from asyncdp_sim.cli.terminal import who
 from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
+from tests import tables
 from tests.directories import manifest
 from tests.scenes import text
-from tests.tables import table
 
 pytestmark = pytest.mark.usefixtures("here")
-BANKS = text(
-    id="small-banks",
-    run={"replicates": 100, "updates": 60, "record_every": 60},
-    owners={"records": [400, 900, 300], "names": ["Harbour", "Valley", 'Kröger "& Sons"']},
-    data={"features": 3},
-    algorithm={"rho": 30.0},
-    privacy={"epsilon": [1.0, 2.0, 0.5], "sensitivity": {"kind": "declared", "bound": 5.0}},
-)
+BANKS = text(**tables.table(__file__, "small_banks.toml"))
 TABLE = text(
     run={"record_every": 20},
     owners=None,
@@ -158,7 +151,7 @@ def test_what_was_chosen_from_private_records_says_so(command):
     assert f": {why}" in label
 
 
-REFUSED = table(__file__, "refused.toml")["saved"]
+REFUSED = tables.table(__file__, "refused.toml")["saved"]
 
 
 @pytest.mark.parametrize("words", REFUSED)

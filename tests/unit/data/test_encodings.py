@@ -122,17 +122,7 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.features[1].tolist() == [[1, 0, 4, 4000, 1, 4], [0, 0, 4, 4000, 1, 4]]
     assert found.public_targets.tolist() == [5.5, 6.5]
     assert found.owner_names == ("a", "b")
-    assert found.notes[1:7] == (
-        "sex: 2 columns of 0 and 1; 0 in all for unseen values.",
-        "From private rows: sex: 1 unseen value became 0 in all columns.",
-        "From private rows: stay: 2 missing values became the public mean 4, 1 cell that cannot be "
-        "read as numbers among them.",
-        "From private rows: paid: 2 missing values became the public mean 4000, 1 cell that cannot "
-        "be read as amounts among them.",
-        "From private rows: risk: 2 missing or unseen values became 1, the public mean.",
-        "From private rows: day: 2 missing values became the public mean 4, 1 cell that cannot be "
-        "read as %d.%m.%Y among them.",
-    )
+    assert found.notes[1:7] == tuple(CASES["notes"])
 
 
 @one_in(4, "charset", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
