@@ -90,12 +90,6 @@ def test_correlated_noise_says_what_its_cells_give(tmp_path):
 # The sentences of `joules-against-accuracy`.
 
 JOULES = "joules-against-accuracy"
-ROUNDS, DEADLINE, ALONE, GOSSIP, ALIKE, FAST = (
-    "all in rounds", "until a deadline", "one at a time", "gossip", "dispatch",
-    "dispatch to the fast",
-)  # fmt: skip
-
-
 TABLE = tables.table(__file__, "entries.toml")
 
 
@@ -113,7 +107,7 @@ def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest():
         told = figures[name]
         numbers = {"psi": told["psi_final"]["median"], "joules": told["joules"]}
         assert words.format(**numbers, time=told["simulated_time"]) in said
-    alone = found[ALONE]
+    alone = found["one at a time"]
     every = [used(t, alone.scenario.energy, alone.scenario.network) for t in alone.traces]
     idle = 1.5 * sum(each.times[:, State.idle].sum() for each in every)
     assert f"{idle / sum(each.joules.sum() for each in every):.0%}".replace("%", " %") in said

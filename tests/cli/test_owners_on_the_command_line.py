@@ -14,30 +14,11 @@ from asyncdp_sim.results import open_directory
 from tests import tables
 from tests.directories import manifest
 from tests.scenes import text
+from tests.tables import composed, table
 
 pytestmark = pytest.mark.usefixtures("here")
-BANKS = text(**tables.table(__file__, "small_banks.toml"))
-TABLE = text(
-    run={"record_every": 20},
-    owners=None,
-    data={"kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 20,
-          "preprocessing": "pca", "owner_column": "who"},
-    algorithm={"rho": 3.0},
-    privacy={"epsilon": 5.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
-)  # fmt: skip
-
-
-UNEQUAL = text(
-    run={"updates": 200, "replicates": 3, "alone": True, "record_every": 200},
-    owners={"records": [20, 4000, 20]},
-    data={"features": 20, "noise": 0.1},
-    model={"regularisation": 1e-3},
-    protocol={"kind": "rounds"},
-    algorithm={"kind": "parameter-server", "step": 0.2},
-    privacy={"epsilon": None, "mechanism": "none", "sensitivity": None},
-)
-"""Two small owners and a large one, without noise: the small ones gain."""
-FILES = {"banks.toml": BANKS, "table.toml": TABLE, "unequal.toml": UNEQUAL}
+SCENES = table(__file__, "small_banks.toml")
+FILES = {f"{name}.toml": text(**composed({}, [parts])) for name, parts in SCENES.items()}
 
 
 @pytest.fixture
