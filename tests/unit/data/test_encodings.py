@@ -87,20 +87,8 @@ def test_the_usual_encoding_is_for_public_cells_to_say():
     assert usual(pd.Series(["1,5"]), ",") == Number()
 
 
-TABLE = """sex;stay;paid;risk;day;who;y
-F;1,5;1.000,50 €;Minor;01.05.2020;a;1,0
-M;2,5;2.000,00 €;Extreme;02.05.2020;a;2,0
-F;;;;;b;3,0
-X;x;x;x;x;b;4,0
-F;3,5;3.000,00 €;Major;03.05.2020;;5,5
-M;4,5;5.000,00 €;Minor;07.05.2020;;6,5
-"""
-COLUMNS = {
-    "sex": "one-hot",
-    "paid": "money",
-    "risk": {"kind": "ordinal", "order": ["Minor", "Moderate", "Major", "Extreme"]},
-    "day": {"kind": "date", "format": "%d.%m.%Y", "since": "2020-05-01"},
-}
+TABLE = CASES["messes"]
+COLUMNS = CASES["columns"]
 
 
 def spec(path, **fields):
