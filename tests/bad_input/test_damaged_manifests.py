@@ -41,21 +41,12 @@ RICH = ENERGY.join((
 ))  # fmt: skip
 """Everything that a summary may have is asked for."""
 SWEPT = '\n[sweep]\n"privacy.epsilon" = [1, inf]\n'
-READERS: tuple[Reader, ...] = (
-    ("report", "damaged"),
-    ("plot", "damaged"),
-    ("compare", "damaged", "whole"),
-    ("compare", "whole", "damaged"),
-    ("replay", "damaged"),
-    ("replay", "--diff", "damaged", "whole"),
-    ("python", "damaged"),
-)
-OF_RUNS: tuple[Reader, ...] = (*READERS, ("run", "one.toml", "--out", "damaged"))
-OF_SWEEPS: tuple[Reader, ...] = (
-    *READERS,
-    ("sweep", "damaged", "--status"),
-    ("sweep", "many.toml", "--out", "damaged"),
-)
+SAID = "report damaged|plot damaged|compare damaged whole|compare whole damaged|replay damaged|"
+SAID += "replay --diff damaged whole|python damaged"
+READERS: list[Reader] = [tuple(words.split()) for words in SAID.split("|")]
+OF_RUNS: list[Reader] = [*READERS, ("run", "one.toml", "--out", "damaged")]
+RESUMED = ("sweep", "many.toml", "--out", "damaged")
+OF_SWEEPS: list[Reader] = [*READERS, ("sweep", "damaged", "--status"), RESUMED]
 CODES = {"replay": {0, 2, 3}}
 """Exit codes of commands that have others than 0 and 2."""
 

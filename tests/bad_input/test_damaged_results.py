@@ -23,20 +23,12 @@ from tests.fresh import fresh_seed, none_escapes
 
 # Results and sweeps with bytes changed, cut or inserted, and manifests with other values.
 
-OF_RUNS = (
-    ("replay", "damaged"),
-    ("plot", "damaged"),
-    ("report", "damaged"),
-    ("compare", "damaged", "whole"),
-    ("replay", "--diff", "damaged", "whole"),
+RUNS = (
+    "replay damaged|plot damaged|report damaged|compare damaged whole|replay --diff damaged whole"
 )
-OF_SWEEPS = (
-    *OF_RUNS,
-    ("sweep", "damaged"),
-    ("sweep", "damaged"),
-    ("sweep", "damaged", "--status"),
-    ("sweep", "many.toml", "--out", "damaged"),
-)
+SWEEPS = "sweep damaged|sweep damaged|sweep damaged --status|sweep many.toml --out damaged"
+OF_RUNS = [tuple(words.split()) for words in RUNS.split("|")]
+OF_SWEEPS = [*OF_RUNS, *(tuple(words.split()) for words in SWEEPS.split("|"))]
 SWEPT = SMALL + '\n[sweep]\n"privacy.epsilon" = [1, inf]\n"run.seed" = [3, 4]\n'
 
 

@@ -5,23 +5,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-_CODE = """
-import json, resource, sys
-from pathlib import Path
-from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
-from tests.benchmarks.ratio import cpu_time
-if __name__ == "__main__":
-    file, directory, workers, *settings = sys.argv[1:]
-    scenario, _ = load(Path(file), settings)
-    began = cpu_time()
-    sweep(scenario, Path(directory), workers=int(workers))
-    seconds = cpu_time() - began
-    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-    own = int(status["VmHWM"].split()[0])
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if int(workers) > 1 else 0
-    print(json.dumps([seconds, (own + int(workers) * child) / 1024]))
-"""
+from tests.tables import table
+
+TABLE = table(__file__, "swept.toml")
+_CODE = TABLE["code"]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tests.benchmarks.peers.pinned import FIELDS, LEARNING, Ours
 from tests.benchmarks.peers.timed import NotTimedError, Timed
 from tests.benchmarks.peers.work import UPDATES, Learned, Served
 from tests.one_in import one_in
+from tests.tables import table
 
 FILES = Path(timed.__file__).parent
 DONE = Learned(UPDATES, 0.01)
@@ -84,32 +85,15 @@ def test_without_a_time_of_ours_or_a_place_the_file_is_left_as_it_was(
     assert "no place for the table" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("says", "reason"),
-    [
-        (f"echo chatter; echo '{GOOD}'", None),
-        ("echo", "it did not tell its time"),
-        ("echo; echo 'ImportError: no torch' >&2; exit 1", "ImportError: no torch"),
-        (
-            "echo ERROR: no https://a.b/c of host=\\'d\\' at /e/f/g.py >&2; exit 1",
-            "^no … of … at …$",
-        ),
-        (
-            "echo 'ERROR: No matching distribution' >&2; echo 'hint: x' >&2; exit 1",
-            "No matching distribution",
-        ),
-        (
-            f"echo '{GOOD.replace('1000', '500')}'",
-            "it did other work: 500 updates instead of 1000",
-        ),
-        (f"echo '{GOOD.replace('0.01', '9')}'", "a loss 9 above the least, relative; at most 0.1"),
-    ],
-)
+TABLE = table(__file__, "programs_of_peers.toml")
+
+
+@pytest.mark.parametrize(("says", "reason"), TABLE["says"])
 def test_a_program_is_timed_or_says_why_not(says, reason, tmp_path):
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{says}\n")
     python.chmod(0o755)
-    if reason is None:
+    if reason == "":
         assert timed.timed(python, "any", Learned) == Timed(0.5, DONE)
         return
     with pytest.raises(NotTimedError, match=reason):

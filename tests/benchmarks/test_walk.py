@@ -3,15 +3,10 @@
 import sys
 
 from tests.benchmarks.walk import switches, walk
+from tests.tables import table
 
-SNIPPET = '''"""Nothing."""
-def asks(a, b, kind):
-    if a is not None and b:
-        return 1
-    while not a.open:
-        a = b if isinstance(a, int) else None
-    return kind == "push" or a > 3
-'''
+TABLE = table(__file__, "walk.toml")
+SNIPPET = TABLE["snippet"]
 
 
 def test_switches_are_counted_by_line(tmp_path):

@@ -15,19 +15,13 @@ from scenarios.papers.hospital import figures as hospital
 from scenarios.papers.hospital.figures import FIGURES
 from scenarios.papers.lending.figures import BY_CHANCE
 from tests.catalogue.verdicts import verdicts
+from tests.tables import table
 
 pytestmark = pytest.mark.long
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
-LITTLE = (
-    'data.split="in-order"',  # owners are the twin's hospitals so too, with as many rows as said
-    "owners.count=20",
-    "owners.records=60",
-    "data.public_records=2000",
-    "run.replicates=2",
-    "run.updates=40",
-    'sweep."privacy.epsilon"=[0.1, 0.3, 10.0]',
-)
+TABLE = table(__file__, "async_hospital.toml")
+LITTLE = TABLE["little"]
 """Settings that leave nothing of the figures but their form."""
 ALWAYS = ("async-11",)
 """What is run every time; the others at night, and figure 9 in the next test too."""

@@ -22,6 +22,7 @@ from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
 from scenarios.papers.problem import objective
+from tests import tables
 
 # The sentences of the entry on secure aggregation.
 
@@ -90,10 +91,7 @@ def test_correlated_noise_says_what_its_cells_give(tmp_path):
 # The sentences of `joules-against-accuracy`.
 
 JOULES = "joules-against-accuracy"
-ROUNDS, DEADLINE, ALONE, GOSSIP, ALIKE, FAST = (
-    "all in rounds", "until a deadline", "one at a time", "gossip", "dispatch",
-    "dispatch to the fast",
-)  # fmt: skip
+TABLE = tables.table(__file__, "entries.toml")
 
 
 @pytest.mark.long
@@ -106,19 +104,11 @@ def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest():
             found[name] = run(scenario.cell(chosen))
     said = " ".join(scenario.description.split())
     figures = {name: each.summary for name, each in found.items()}
-    for words, name in (
-        ("Where ψ {psi:.3f} will do", FAST),
-        ("{joules:.0f} J in {time:.1f} units, against", FAST),
-        ("against {joules:.0f} J in {time:.0f} units one at a time", ALONE),
-        ("deadline reach {psi:.3f} with {joules:.0f} J in {time:.0f} units", DEADLINE),
-        ("for all reach {psi:.4f} with {joules:.0f} J in {time:.0f} units", ROUNDS),
-        ("queue at the slowest: {joules:.0f} J for {psi:.3f}", ALIKE),
-        ("Gossip ends at {psi:.2f} with {joules:.0f} J", GOSSIP),
-    ):
+    for words, name in TABLE["furthest"]:
         told = figures[name]
         numbers = {"psi": told["psi_final"]["median"], "joules": told["joules"]}
         assert words.format(**numbers, time=told["simulated_time"]) in said
-    alone = found[ALONE]
+    alone = found["one at a time"]
     every = [used(t, alone.scenario.energy, alone.scenario.network) for t in alone.traces]
     idle = 1.5 * sum(each.times[:, State.idle].sum() for each in every)
     assert f"{idle / sum(each.joules.sum() for each in every):.0%}".replace("%", " %") in said

@@ -15,6 +15,7 @@ from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import ClassLabels, spellings_in
 from asyncdp_sim.learning.objectives import Squared
 from asyncdp_sim.runs.scored import HeldOut, _together
+from tests import tables
 from tests.cli.command import Command
 from tests.directories import manifest
 from tests.together import together
@@ -37,28 +38,16 @@ def lines(names, separator, comma, first="Nord"):
     return text + "\n", weight
 
 
-FORMS = {
-    "English": ("site,weight,days", ",", False, "Nord", "utf-8", None),
-    "semicolons": ("site;weight;days", ";", True, "Nord", "utf-8", None),
-    "semicolons and points": ("site;weight;days", ";", False, "Nord", "utf-8", None),
-    "tabs": ("site\tweight\tdays", "\t", True, "Nord", "utf-8", None),
-    "umlauts": ("Größe;weight;days", ";", True, "Süd", "cp1252", None),
-    "umlauts in UTF-8": ("Größe;weight;days", ";", True, "Süd", "utf-8", None),
-    "two bytes": ("site;weight;days", ";", True, "Nord", "utf-16", None),
-    "a mark in front": ("site;weight;days", ";", True, "Nord", "utf-8-sig", None),
-    "Cyrillic": ("больница;weight;days", ";", True, "Север", "cp1251", "cp1251"),
-    "Korean": ("병원,weight,days", ",", False, "북", "cp949", "cp949"),
-    "Japanese": ("病院,weight,days", ",", False, "北", "shift_jis", "shift_jis"),
-    "Chinese": ("医院,weight,days", ",", False, "北", "gb18030", "gb18030"),
-    "Greek": ("μονάδα;weight;days", ";", True, "Βορράς", "iso8859_7", "iso8859-7"),
-}
+TABLE = tables.table(__file__, "form_of_a_table.toml")
+FORMS = TABLE["forms"]
 
 
 @pytest.mark.parametrize("seed", [None, 1, 7])
 @pytest.mark.parametrize("stated", [False, True])
 @pytest.mark.parametrize("name", FORMS)
 def test_the_same_form_is_found_with_and_without_a_seed(tmp_path, name, seed, stated):
-    names, separator, comma, first, written, charset = FORMS[name]
+    names, separator, comma, first, written, *declared = FORMS[name]
+    charset = next(iter(declared), None)
     text, weight = lines(names.split(separator), separator, comma, first)
     path = tmp_path / "t.csv"
     path.write_bytes((f"sep={separator}\n" * stated + text).encode(written))
@@ -101,14 +90,7 @@ def test_no_private_row_says_how_others_are_read(tmp_path):
 
 
 @together
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("cp1252", "charset: cp1252 is a guess; by it a line is 'Größe,days'"),
-        ("cp1251", "by cp1251 'больница,days' (--charset cp1251)"),
-        ("cp949", "by cp949 '병원,days' (--charset cp949)"),
-    ],
-)
+@pytest.mark.parametrize(("written", "said"), TABLE["guessed"])
 def test_a_guessed_charset_is_named_with_a_line(tmp_path, written, said):
     name = {"cp1252": "Größe", "cp1251": "больница", "cp949": "병원"}[written]
     path = tmp_path / "t.csv"
@@ -217,16 +199,9 @@ def test_spellings_are_named():
 
 
 @together
-@pytest.mark.parametrize(
-    ("cells", "names"),
-    [
-        (["True", "true", "False", "false", "false"], ("false", "True")),
-        (["Yes", "no"], ("no", "Yes")),
-        (["b", "A"], ("A", "b")),
-    ],
-)
+@pytest.mark.parametrize(("cells", "names"), TABLE["positive"])
 def test_capitals_do_not_decide_which_class_is_the_positive_one(cells, names):
-    assert tuple(spellings_in(pd.Series(cells, dtype=object))) == names
+    assert list(spellings_in(pd.Series(cells, dtype=object))) == names
 
 
 def test_texts_without_public_rows_are_refused_by_the_line_that_names_their_classes(tmp_path):
@@ -329,13 +304,7 @@ def summary(command: Command, file: Path, *more: object) -> dict[str, object]:
 
 @pytest.mark.long
 @pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not beside this project")
-@pytest.mark.parametrize(
-    ("case", "target", "kind", "said"),
-    [
-        ("yes_no", "readmitted", "logistic", "2 classes: 'no', 'yes'; 'yes' is the positive one"),
-        ("three_outcomes", "outcome", "softmax", "'transfer' is the reference"),
-    ],
-)
+@pytest.mark.parametrize(("case", "target", "kind", "said"), TABLE["shared"])
 def test_the_shared_cases(command, tmp_path, case, target, kind, said):
     file = tmp_path / f"{case}.csv"
     file.write_bytes((CASES / file.name).read_bytes())

@@ -14,20 +14,10 @@ from asyncdp_sim.figures.draw import Drawing
 from tests.cli.scenes import SMALL
 from tests.fresh import fresh_seed
 from tests.one_in import one_in
+from tests.tables import table
 
-AT_IMPORT = """
-import os, runpy, signal, sys
-left = int(sys.argv[1])
-class Importing:
-    def find_spec(self, *_):
-        global left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), int(signal.SIGINT))
-sys.meta_path.insert(0, Importing())
-program, sys.argv = sys.argv[2], sys.argv[2:]
-runpy.run_module(program, run_name="__main__", alter_sys=True)
-"""
+TABLE = table(__file__, "interruption.toml")
+AT_IMPORT = TABLE["at_import"]
 """A program that hears Ctrl-C at one of its imports; the first few are Python's own."""
 SIGNALS = [signal.SIGTERM, signal.SIGHUP]
 

@@ -23,9 +23,9 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 from asyncdp_sim.sentences.pages import schema_text
+from tests import tables
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP
 from tests.manifests import changed
-from tests.tables import table
 from tests.unit.exports.banks import banks
 from tests.unit.imports.measure import measured, shuffled
 
@@ -44,7 +44,7 @@ OF_HELP = (
 
 
 FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
-REFUSED = table(__file__, "refused.toml")
+REFUSED = tables.table(__file__, "refused.toml")
 
 
 def test_check_describes_and_writes_nothing(command, here):
@@ -157,15 +157,8 @@ def loaded(doing: str, folder: Path) -> set[str]:
     return set(ended.stdout.splitlines()[-1].split())
 
 
-STARTED = """
-import sys
-from asyncdp_sim.__main__ import main
-sys.argv[1:] = {!r}.split()
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code
-"""
+PROGRAMS = tables.table(__file__, "programs.toml")
+STARTED = PROGRAMS["started"]
 
 
 def test_what_is_imported_before_anything_is_done(here):
@@ -205,25 +198,7 @@ def test_help_has_each_command_under_one_subject(command):
     assert said.endswith("    asyncdp sweep twenty-small-banks --plot\n    asyncdp run --help\n")
 
 
-LEAN = """
-import importlib.metadata as metadata, sys
-absent, version = ("jinja2", "markupsafe", "matplotlib", "networkx"), metadata.version
-sys.modules.update(dict.fromkeys(absent))
-def installed(name):
-    if name in absent:
-        raise metadata.PackageNotFoundError(name)
-    return version(name)
-metadata.version = installed
-from asyncdp_sim import cli
-WORDS = ("list", "check small.toml", "forecast small.toml", "run small.toml --out run",
-         "replay run", "plot run", "report run")
-for words in WORDS:
-    sys.argv = ["asyncdp", *words.split()]
-    try:
-        cli.main()
-    except SystemExit as ended:
-        assert ended.code in ((2,) if words in WORDS[-2:] else (None, 0)), words
-"""
+LEAN = PROGRAMS["lean"]
 
 
 def test_a_lean_installation_neither_plots_nor_reports(here):

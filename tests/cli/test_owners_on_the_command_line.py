@@ -11,40 +11,14 @@ import pytest
 from asyncdp_sim.cli.terminal import who
 from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
+from tests import tables
 from tests.directories import manifest
 from tests.scenes import text
-from tests.tables import table
+from tests.tables import composed, table
 
 pytestmark = pytest.mark.usefixtures("here")
-BANKS = text(
-    id="small-banks",
-    run={"replicates": 100, "updates": 60, "record_every": 60},
-    owners={"records": [400, 900, 300], "names": ["Harbour", "Valley", 'Kröger "& Sons"']},
-    data={"features": 3},
-    algorithm={"rho": 30.0},
-    privacy={"epsilon": [1.0, 2.0, 0.5], "sensitivity": {"kind": "declared", "bound": 5.0}},
-)
-TABLE = text(
-    run={"record_every": 20},
-    owners=None,
-    data={"kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 20,
-          "preprocessing": "pca", "owner_column": "who"},
-    algorithm={"rho": 3.0},
-    privacy={"epsilon": 5.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
-)  # fmt: skip
-
-
-UNEQUAL = text(
-    run={"updates": 200, "replicates": 3, "alone": True, "record_every": 200},
-    owners={"records": [20, 4000, 20]},
-    data={"features": 20, "noise": 0.1},
-    model={"regularisation": 1e-3},
-    protocol={"kind": "rounds"},
-    algorithm={"kind": "parameter-server", "step": 0.2},
-    privacy={"epsilon": None, "mechanism": "none", "sensitivity": None},
-)
-"""Two small owners and a large one, without noise: the small ones gain."""
-FILES = {"banks.toml": BANKS, "table.toml": TABLE, "unequal.toml": UNEQUAL}
+SCENES = table(__file__, "small_banks.toml")
+FILES = {f"{name}.toml": text(**composed({}, [parts])) for name, parts in SCENES.items()}
 
 
 @pytest.fixture
@@ -158,7 +132,7 @@ def test_what_was_chosen_from_private_records_says_so(command):
     assert f": {why}" in label
 
 
-REFUSED = table(__file__, "refused.toml")["saved"]
+REFUSED = tables.table(__file__, "refused.toml")["saved"]
 
 
 @pytest.mark.parametrize("words", REFUSED)

@@ -5,35 +5,11 @@ import hashlib
 import pytest
 
 from tests.cli.scenes import SMALL
+from tests.tables import table
 
-POLICY = '''
-from typing import Literal
-
-from asyncdp_sim.network.protocols.dispatch import PolicyKind
-
-
-class LeastAnswered(PolicyKind):
-    """To the owner with the fewest tasks ended."""
-
-    kind: Literal["least-answered"] = "least-answered"
-    first: int = 1
-
-    def choose(self, known, draws):
-        if known.updates == 0:
-            return self.first
-        return min(known.free, key=lambda owner: known.ended[owner - 1])
-
-    def describe(self):
-        return "that have answered least"
-'''
-PROTOCOL = """
-[protocol]
-kind = "dispatch"
-tasks = 2
-
-[protocol.policy]
-kind = "python:least.py:LeastAnswered"
-"""
+TABLE = table(__file__, "from_outside.toml")
+POLICY = TABLE["policy"]
+PROTOCOL = TABLE["protocol"]
 AS_ASKED = '\n[privacy.budget]\nkind = "as-asked"\n'
 
 

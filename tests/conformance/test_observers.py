@@ -197,45 +197,15 @@ def test_what_is_not_known_of_an_observer_is_refused_by_name(observer, tells, ca
         assert told[0].given.partition(" with ")[2] == given
 
 
-FEDBUFF = {
-    "kind": "fedbuff", "step": 0.2, "server_step": 1.0, "buffer": 4, "weighting": "constant",
-}  # fmt: skip
-
-
-PUSHED = {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}
-TWICE = "whose owners answer at a tick, one answer at a time: allowed"
-LATE = {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"}
-DIFFERENT = "allowed are different owners from 1 to 6"
-REFUSED = [
-    (_SUMS, {"dropouts": 4, "colluders": 2}, {}, "dropouts", "allowed is n − d − t ≥ 1"),
-    (_SUMS, {}, PUSHED, "dropouts", "allowed is n − d = 4"),
-    (
-        _SUMS,
-        {"dropouts": 2},
-        PUSHED | {"algorithm": FEDBUFF | {"weighting": "polynomial"}},
-        "kind",
-        TWICE,
-    ),
-    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": {"kind": "request"}}, "kind", TWICE),
-    (
-        _SUMS,
-        {"dropouts": 2},
-        PUSHED | {"protocol": {"kind": "push", "own_tick": "overlap"}},
-        "kind",
-        TWICE,
-    ),
-    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": LATE}, "kind", TWICE),
-    (_NODE, {"colluding": [7]}, {}, "colluding", DIFFERENT),
-    (_NODE, {"colluding": [2, 2]}, {}, "colluding", DIFFERENT),
-]
+OBSERVERS = {"sums": _SUMS, "node": _NODE}
 
 
 @together
-@pytest.mark.parametrize(("observer", "fields", "changed", "key", "allowed"), REFUSED)
+@pytest.mark.parametrize(("observer", "fields", "changed", "key", "allowed"), TABLE["refused"])
 def test_what_does_not_fit_an_observer_is_one_line(observer, fields, changed, key, allowed):
     """So many have to be left, and no owner may be twice in a buffer, or among colluders."""
     with pytest.raises(SpecError) as caught:
-        scenario(type(observer)(**fields), **changed)
+        scenario(type(OBSERVERS[observer])(**fields), **changed)
     [fault] = caught.value.faults
     assert fault.key == f"privacy.observer.{key}"
     assert allowed in fault.allowed

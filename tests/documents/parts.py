@@ -6,18 +6,12 @@ from pathlib import Path
 from asyncdp_sim.core.specification import Variant, kind_of, members
 from tests.conformance.members import FAMILIES
 from tests.oracles import Basis, basis_of, oracles_of
+from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / "docs" / "parts"
-PAGES = {
-    "clock": "clocks.md",
-    "law": "laws.md",
-    "availability": "availability.md",
-    "channel": "channels.md",
-    "mechanism": "mechanisms.md",
-    "protocol": "protocols.md",
-    "algorithm": "algorithms.md",
-}
+TABLE = table(__file__, "parts.toml")
+PAGES = TABLE["pages"]
 """Families with a page of all their members."""
 BLOCK = re.compile(
     r"(?<=<!-- oracles )([\w-]+)\.([\w-]+) -->\n(.*?)(?=<!-- end of oracles -->)", re.S

@@ -23,6 +23,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.scenario import Scenario, parse
 from scenarios import entry
+from tests import tables
 
 CELLS = 8
 """Cells of an entry at most."""
@@ -30,16 +31,7 @@ MOST = {"updates": 60, "replicates": 2, "record_every": 10}
 PUBLIC_RECORDS = 400
 DIGITS = 16
 """Of a digest."""
-LAYERS = {
-    "updates": "order",
-    "events": "order",
-    "owners": "accounts",
-    "spending": "accounts",
-    "models": "models",
-    "optimum": "models",
-    "alone": "models",
-    "curve": "curves",
-}
+LAYERS = tables.table(__file__, "fingerprint.toml")
 """Which layer a table is of, but for columns whose names put them elsewhere."""
 Fingerprint = dict[str, str]
 

@@ -9,6 +9,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, members, parse
 from asyncdp_sim.scenario import Scenario
+from tests import tables
 from tests.conformance.members import FAMILIES, FORMS
 from tests.fingerprints import __main__ as command
 from tests.fingerprints import kinds
@@ -40,18 +41,10 @@ def test_each_layer_notices_its_own():
     assert differ({}, {"run__record_every": 10}) == {"curves", "time"}  # its rows have ticks
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "layer"),
-    [
-        ("events", "owner", "order"),
-        ("updates", "message", "order"),
-        ("events", "tick", "time"),
-        ("updates", "read_tick", "time"),
-        ("owners", "epsilon_spent", "accounts"),
-        ("models", "theta_L", "models"),
-        ("curve", "fitness", "curves"),
-    ],
-)
+TABLE = tables.table(__file__, "fingerprints.toml")
+
+
+@pytest.mark.parametrize(("table", "column", "layer"), TABLE["places"])
 def test_two_values_that_change_places_show_in_their_layer(table, column, layer, tmp_path):
     written(scenario(), tmp_path / "result")
     before = of_tables(tmp_path / "result")

@@ -14,6 +14,7 @@ import pytest
 from asyncdp_sim import audit_answers
 from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import steps
+from tests.tables import table
 from tests.unit.exports.banks import banks
 
 pytestmark = pytest.mark.flower
@@ -42,35 +43,9 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     assert (epsilon > noise.cost) is shown
 
 
-CHARGE = 'ledger.charge(self._ledger, self._of["name"], self._of["answers"])'
-PLANTED = {
-    "as it is": ("", ""),
-    "charged when the process ends": (
-        "ledger.charge(",
-        "__import__('atexit').register(ledger.charge, ",
-    ),
-    "charged by a thread": (
-        CHARGE,
-        f"__import__('threading').Thread(target=lambda: {CHARGE}).start()",
-    ),
-    "not synced": ("    os.fsync(file.fileno())", "    pass"),
-}
-_KILLED_WITH_AN_ANSWER = """
-import os, sys, time
-import numpy as np
-from private_learning import owner
-on_disk, fsync = 0, os.fsync
-def slow(descriptor):
-    global on_disk
-    time.sleep(0.2)
-    fsync(descriptor)
-    on_disk = os.fstat(descriptor).st_size
-os.fsync = slow
-settings = dict(zip(("owner", "table", "ledger"), sys.argv[1:]))
-reply, warning = owner.respond(settings, np.zeros(4))
-print(on_disk, len(reply["answer"]), warning, flush=True)
-os.kill(os.getpid(), 9)
-"""
+TABLE = table(__file__, "audit.toml")
+PLANTED = TABLE["planted"]
+_KILLED_WITH_AN_ANSWER = TABLE["killed"]
 
 
 @pytest.mark.parametrize("fault", PLANTED)

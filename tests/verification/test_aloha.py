@@ -19,6 +19,7 @@ from asyncdp_sim.theory.formulas.channels import (
     aloha_infinite,
     aloha_infinite_capture,
 )
+from tests.tables import table
 
 from .networks import begun, network, runs
 from .shared import shared
@@ -60,37 +61,11 @@ def infinite(throughput, rate, airtime):
     return RandomAccess(surviving / rate, rate)
 
 
+FORMULAS = {each.__name__: each for each in (aloha, aloha_capture, aloha_infinite,
+            aloha_infinite_capture, infinite, partial)}  # fmt: skip
 CASES = {
-    "infinite, one clock": (
-        Aloha(airtime=1.0),
-        infinite(aloha_infinite, 0.25, 1.0),
-        {"rates": (0.25,), "overlap": True, "warm": 2.0, "window": 16500.0, "seed": 601},
-    ),
-    "infinite, twenty clocks": (
-        Aloha(airtime=0.4),
-        infinite(aloha_infinite, 0.8, 0.4),
-        {"rates": (0.04,) * 20, "overlap": True, "warm": 1.0, "window": 6000.0, "seed": 602},
-    ),
-    "infinite, capture": (
-        Aloha(airtime=1.0, capture_ratio=2.0),
-        infinite(partial(aloha_infinite_capture, threshold=2.0), 0.3, 1.0),
-        {"rates": (0.1, 0.2), "overlap": True, "warm": 2.0, "window": 11000.0, "seed": 603},
-    ),
-    "two owners": (
-        Aloha(airtime=0.3),
-        aloha(2, 1.0, 0.3),
-        {"rates": (1.0,) * 2, "overlap": False, "warm": 25.0, "window": 2700.0, "seed": 701},
-    ),
-    "ten owners": (
-        Aloha(airtime=0.03),
-        aloha(10, 1.0, 0.03),
-        {"rates": (1.0,) * 10, "overlap": False, "warm": 25.0, "window": 640.0, "seed": 702},
-    ),
-    "five owners, capture": (
-        Aloha(airtime=0.2, capture_ratio=0.5),
-        aloha_capture(5, 1.0, 0.2, 0.5),
-        {"rates": (1.0,) * 5, "overlap": False, "warm": 25.0, "window": 640.0, "seed": 703},
-    ),
+    name: (Aloha(**case["channel"]), eval(case["theory"], FORMULAS.copy()), case["how"])
+    for name, case in table(__file__, "aloha.toml").items()
 }
 
 

@@ -27,16 +27,12 @@ pytestmark = [
 CONFIDENCE = 0.999
 
 
+SCENES = table(__file__, "scene_of_audits.toml")
+
+
 def scenario(**parts):
     """One owner of 20 records that answers once, at ε = 1."""
-    fields: dict[str, Any] = scenes.fields(
-        id="audited",
-        run={"seed": 3, "updates": 3},
-        owners={"count": 1, "records": 20},
-        model={"theta_max": 10.0},
-        algorithm={"rho": 1.0},
-        privacy={"budget": {"kind": "per-owner-cap", "answers": 1}},
-    )
+    fields: dict[str, Any] = scenes.fields(**SCENES["scene"])
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 

@@ -13,11 +13,9 @@ import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.channels.aloha import Bottleneck
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Exponential, Lognormal
-from asyncdp_sim.network.protocols import Push, Request, Rounds
+from asyncdp_sim.network.protocols import Push, Rounds
 from asyncdp_sim.theory.predict.all import predicted
-from tests.tables import table
+from tests.tables import composed, table
 
 from .networks import network, runs
 from .shared import shared
@@ -62,34 +60,16 @@ sound = shared(measure)
 
 
 AIRTIME, MEAN = 0.4, 1.0
-WAITED = {
-    "rounds of two": (
-        2,
-        {"protocol": Rounds(), "answers_per_update": None, "compute": Exponential(mean=MEAN)},
-        # The link empties at T_(2) + s, or 2s after T_(1) if that is later.
-        MEAN / 2 + 2 * AIRTIME + MEAN * exp(-AIRTIME / MEAN),
-        937,
-    ),
-    "request, refused while locked": (
-        4,
-        {
-            "protocol": Request(), "clock": PoissonClock(rate=0.8),
-            "compute": Lognormal(mean=0.3, cv=1.0),
-        },
-        1 / (4 * 0.8) + AIRTIME + 0.3,  # one answer at a time has the link alone
-        938,
-    ),
-}  # fmt: skip
-"""Owners, parts of the network, the mean time of an update, seed."""
+WAITED = table(__file__, "waited.toml")
 
 
 @shared
 def waited(name, longer=0.0):
     """Return the score of the time of an update, of which all runs have as many."""
-    n_owners, parts, exact, seed = WAITED[name]
-    net = network(n_owners, 5000, channel=Bottleneck(airtime=AIRTIME + longer), **parts)
-    times = [trace.end_tick / TICKS_PER_UNIT / 5000 for trace in runs(net, seed, RUNS)]
-    return score(name, times, exact)
+    case, channel = WAITED[name], Bottleneck(airtime=AIRTIME + longer)
+    net = network(case["owners"], 5000, channel=channel, **composed({}, [case["parts"]]))
+    times = [trace.end_tick / TICKS_PER_UNIT / 5000 for trace in runs(net, case["seed"], RUNS)]
+    return score(name, times, eval(case["exact"], {"MEAN": MEAN, "AIRTIME": AIRTIME, "exp": exp}))
 
 
 @pytest.mark.parametrize("name", WAITED)

@@ -17,6 +17,7 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import averaging_advantage
 
@@ -29,17 +30,12 @@ RUNS, T, P, RECORDS, BOUND, EPSILON = 250, 8, 12, 50, 4.0, 20.0
 HIDDEN = 1
 
 
+TABLE = table(__file__, "collusion.toml")
+
+
 @cache
 def transcripts():
-    fields = scenes.fields(
-        id="collusion",
-        run={"updates": T, "replicates": RUNS, "seed": 5},
-        owners={"count": 2, "records": RECORDS},
-        data={"features": P},
-        protocol={"kind": "rounds"},
-        algorithm={"kind": "collab-1", "rho": 0.3 * T**2},
-        privacy={"epsilon": EPSILON, "sensitivity": {"kind": "clip", "bound": BOUND}},
-    )
+    fields = scenes.fields(**TABLE["transcripts"])
     problem, noted, _ = transcribed(parse(Scenario, fields))
     return problem, [noted.transcript(replicate) for replicate in range(RUNS)]
 

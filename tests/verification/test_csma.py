@@ -18,6 +18,7 @@ from asyncdp_sim.theory.formulas.channels import (
     csma_giving_up,
     csma_one_persistent_infinite,
 )
+from tests.tables import table
 
 from .networks import begun, network, runs
 from .shared import shared
@@ -73,27 +74,16 @@ def infinite_population(load, delay, **how):
     return csma_giving_up(load, delay, **how).success_rate
 
 
-detecting_infinite = partial(infinite_population, detecting=True)
+NAMED = {
+    "csma": csma,
+    "csma_detecting": csma_detecting,
+    "csma_detecting_infinite": partial(infinite_population, detecting=True),
+    "csma_infinite": infinite_population,
+    "csma_one_persistent_infinite": csma_one_persistent_infinite,
+}
 CASES = {
-    "infinite, near": partial(measure, infinite_population, (1.0,), 0.1, 2900.0, 1001),
-    "infinite, far": partial(measure, infinite_population, (0.1,) * 10, 0.3, 4300.0, 1002),
-    "two owners": partial(measure, csma, (1.2,) * 2, 0.2, 1700.0, 1101, airtime=0.5),
-    "ten owners": partial(measure, csma, (0.1,) * 10, 0.15, 3300.0, 1102),
-    "persistent": partial(
-        measure, csma_one_persistent_infinite, (0.35,), 0.1, 9600.0, 1003, persistence=1.0
-    ),
-    "persistent, many": partial(
-        measure, csma_one_persistent_infinite, (0.03,) * 10, 0.4, 10000.0, 1004, persistence=1.0
-    ),
-    "detecting": partial(
-        measure, detecting_infinite, (1.5,), 0.1, 1700.0, 1005, collision_detection=True
-    ),
-    "detecting, far": partial(
-        measure, detecting_infinite, (0.4,), 0.7, 11000.0, 1006, collision_detection=True
-    ),
-    "detecting, four owners": partial(
-        measure, csma_detecting, (0.5,) * 4, 0.2, 3200.0, 1103, collision_detection=True
-    ),
+    name: partial(measure, NAMED[formula], rates, *numbers, **channel)
+    for name, (formula, rates, *numbers, channel) in table(__file__, "csma.toml").items()
 }
 
 

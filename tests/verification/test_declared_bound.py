@@ -47,19 +47,9 @@ Parts = dict[str, Any]
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
 LOSSY = {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"}
 WAYS: dict[str, Parts] = table(__file__, "declared_bound.toml")
-MODELS: dict[str, Parts] = {
-    "ridge": {"kind": "ridge"},
-    "logistic": {"kind": "logistic"},
-    "svm": {"kind": "svm"},
-    "mlp": {"kind": "mlp", "hidden": 3},
-    "softmax": {"kind": "softmax", "classes": 2},
-    "mlp, logistic": {"kind": "mlp", "hidden": 2, "loss": "logistic"},
-}
-PRIVATE: tuple[Parts, ...] = (
-    {"mechanism": "laplace"},
-    {"mechanism": "gaussian", "delta": 1e-5},
-    {"mechanism": "laplace", "norm": "l2-as-published"},
-)
+TABLE = table(__file__, "models_of_bounds.toml")
+MODELS: dict[str, Parts] = TABLE["models"]
+PRIVATE: tuple[Parts, ...] = TABLE["private"]
 
 
 def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):

@@ -26,16 +26,11 @@ pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 R = 600
 
 
+SCENES = table(__file__, "scenes_of_moments.toml")
+
+
 def scenario(**parts):
-    fields: dict[str, Any] = scenes.fields(
-        id="forecast",
-        run={"updates": 60, "replicates": R, "record_every": 60},
-        owners={"records": [300, 200, 400]},
-        data={"features": 3, "heterogeneity": 0.3, "condition": 5.0},
-        model={"regularisation": 0.2},
-        algorithm={"rho": 120.0},
-        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
-    )
+    fields: dict[str, Any] = scenes.fields(**SCENES["scenario"])
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 
@@ -156,13 +151,7 @@ def test_more_rows_may_judge_than_train():
 @pytest.mark.nightly
 def test_many_owners_have_exact_moments():
     """N = 86, p = 10, T = 1000 against 3,000 runs; moments in 15 s and 200 MB."""
-    given = scenario(
-        run={"updates": 1000, "replicates": 3000, "record_every": 1000},
-        owners={"count": 86, "records": 500},
-        data={"kind": "gaussian", "features": 10, "heterogeneity": 0.2, "condition": 10.0},
-        algorithm={"kind": "async-gossip", "rho": 3000.0},
-        privacy={"epsilon": 200.0},
-    )
+    given = scenario(**SCENES["many"])
     known = population(given, private=False)
     law = answering(given.network)
     assert not isinstance(law, Unknown)

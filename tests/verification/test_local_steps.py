@@ -269,14 +269,7 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accoun
 
 
 @MODELS
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        "kind='fedasync', step=0.05, mixing=0.8",
-        "kind='fedbuff', step=0.05, server_step=1, buffer=2",
-        "kind='parameter-server', step=0.1",
-    ],
-)
+@pytest.mark.parametrize("algorithm", TABLE["one_step"])
 def test_one_local_step_is_none(algorithm):
     """To the bit: the same streams, steps and charges."""
     rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") * (

@@ -28,14 +28,11 @@ Fact = Callable[[RunResult], bool]
 T, R = 40, 20
 
 
+SCENES = table(__file__, "scene_of_sentences.toml")
+
+
 def scenario(case: list[Any]) -> Scenario:
-    fields: Fields = scenes.fields(
-        run={"updates": T, "replicates": R, "record_every": T},
-        owners={"records": [60, 40, 50]},
-        model={"regularisation": 0.2},
-        algorithm={"rho": 60.0},
-        privacy={"epsilon": 50.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
-    )
+    fields: Fields = scenes.fields(**SCENES["scene"])
     for key, value in composed(TABLE["parts"], case).items():
         whole = "kind" in value or key not in fields
         fields[key] = value if whole else fields[key] | value

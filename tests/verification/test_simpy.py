@@ -13,6 +13,7 @@ from shutil import unpack_archive
 import pytest
 
 from tests.nightly.reports import ROOT
+from tests.tables import table
 
 pytestmark = pytest.mark.no_evidence
 
@@ -20,14 +21,8 @@ DIFFERENT = re.compile(r"^\| `(test_\w+)` \| [^|]+\. \|$", flags=re.MULTILINE)
 """A row of ``docs/recipes.md``: a test of SimPy's that fails on the kernel, and why."""
 LEFT_OUT = ("test_rt.py", "test_benchmark.py")
 """Tests of the environment in real time, and of speed, which need a plugin."""
-ON_THE_KERNEL = """
-from asyncdp_sim.core.kernel import Kernel
-
-
-@pytest.fixture
-def env():
-    return Kernel()
-"""
+TABLE = table(__file__, "simpy.toml")
+ON_THE_KERNEL = TABLE["on_the_kernel"]
 
 
 def run(folder: Path, *command: str) -> tuple[int, str]:

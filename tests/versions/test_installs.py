@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.cli import COMMANDS
+from tests.tables import table
 from tests.versions.declared import ROOT
 from tests.versions.matrix import OF_LINT
 
 pytestmark = pytest.mark.nightly
-NEIGHBOURS = (
-    *("flwr", "pfl", "opacus", "nvflare", "flgo", "scikit-learn", "torch", "jax-privacy", "opendp"),
-    "mlflow",
-)
+TABLE = table(__file__, "installs.toml")
+NEIGHBOURS = TABLE["neighbours"]
 PYTHON = "3.12"
 """Which all of them support: pfl has no wheel for 3.13."""
 BUILD = "import sys, setuptools.build_meta as b; getattr(b, sys.argv[1])(sys.argv[2])"
@@ -31,27 +30,7 @@ FILES = {
         ["client,sent,received", *(f"{'ab'[i % 2]},{i},{i + i % 7 / 9}" for i in range(90))]
     ),
 }
-WALK = """\
-list
-new -o mine.toml
-data stays.csv --target days --owner site --public 60 --epsilon 1 --write table.toml
-import trace log.csv --fit -o network.toml
-check mine.toml
-forecast mine.toml
-run mine.toml --replicates 2 --events --out run
-run mine.toml --replicates 2 --seed 2 --out other
-sweep mine.toml --set run.replicates=2 --out sweep
-compare run other
-replay run
-audit mine.toml --answers 20000
-export flower table.toml -o app
-forecast table.toml
-describe privacy.epsilon
-docs privacy/budget
-schema -o other.schema.json
-plot sweep
-report run
-"""
+WALK = TABLE["walk"]
 """Every command, in an order in which one makes what another reads."""
 LEAN = ("matplotlib", "networkx", "jinja2", "markupsafe")
 """What docs/install.md says can be left out."""

@@ -51,7 +51,6 @@ from asyncdp_sim.data.tables.rows import (
     require_column,
 )
 from asyncdp_sim.data.tables.table_recipe import FaultCollector, TableRecipe
-from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -299,7 +298,7 @@ class TableData(TableRecipe):
             (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
             self._projection(*self._public(table, first, raw.places)),
             classes,
-            kinds_in(public[self.target], decimal),
+            public[self.target],
         )
 
     @override

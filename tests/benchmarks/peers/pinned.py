@@ -1,8 +1,10 @@
 """Peers, each with the versions that it is timed with, and what it leaves out of ours."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.benchmarks.peers.work import N_OWNERS, UNTIL, UPDATES, Done, Learned, P, Served
+from tests.tables import table
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,19 @@ class Peer:
     ----------
     name, module : str
         In the table, and of its file here.
-    pins : tuple of str
+    pins : sequence of str
         What pip installs, its own version first.
     lacks : str
         What it does not do of what ours does meanwhile.
-    asked : tuple of (str, float)
+    asked : sequence of (str, float)
         How many times as fast ours is to be, by our words; of others nothing is asked.
     """
 
     name: str
     module: str
-    pins: tuple[str, ...]
+    pins: Sequence[str]
     lacks: str
-    asked: tuple[tuple[str, float], ...] = ()
+    asked: Sequence[tuple[str, float]] = ()
 
     @property
     def version(self) -> str:
@@ -69,43 +71,13 @@ class Field:
     peers: tuple[Peer, ...]
 
 
-LEARNING = Field(
-    f"{UPDATES:,} updates of ridge regression, {N_OWNERS} owners, p = {P}",
-    Learned,
-    (
-        Ours("live", "simulated with events, learned live"),
-        Ours("replayed", "simulated, replayed, each of 100 replicates"),
-    ),
-    (
-        Peer(
-            "pfl-research",
-            "pfl_research",
-            ("pfl==0.6.0",),
-            "network, time, fitness",
-            (("live", 1.0),),
-        ),
-        Peer(
-            "a plain NumPy loop",
-            "numpy_loop",
-            ("numpy==2.4.6",),
-            "network, time, fitness, accounting of ε",
-        ),
-    ),
-)
-QUEUE = Field(
-    f"{N_OWNERS} owners ask a learner that serves one and refuses others, {UNTIL:g} s",
-    Served,
-    (Ours("owners", "events recorded"),),
-    (
-        Peer(
-            "bare SimPy",
-            "simpy",
-            ("simpy==4.1.2", "numpy==2.4.6"),
-            "records of events, learning, noise",
-            (("owners", 0.4),),
-        ),
-        Peer("Ciw", "ciw", ("ciw==3.2.7",), "learning, noise"),
-        Peer("salabim", "salabim", ("salabim==26.0.9", "numpy==2.4.6"), "learning, noise"),
-    ),
-)
-FIELDS = (LEARNING, QUEUE)
+def field(name: str, done: type[Done]) -> Field:
+    """Return a piece of work of the table."""
+    told = table(__file__, "pinned.toml")[name]
+    what = told["what"].format(UPDATES=UPDATES, N_OWNERS=N_OWNERS, P=P, UNTIL=UNTIL)
+    ours, peers = (Ours(*each) for each in told["ours"]), (Peer(*each) for each in told["peers"])
+    return Field(what, done, tuple(ours), tuple(peers))
+
+
+LEARNING = field("learned", Learned)
+FIELDS = (LEARNING, field("served", Served))

@@ -6,22 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import asyncdp_sim
+from tests.tables import table
 
 _MEMBERS = ("TracePlots", "RunPlots", "SweepPlots", "ComparisonPlots", "ForecastPlots")
 """Classes of what ``.plot`` gives, which have no name at the top."""
-_SHOWN = {
-    "Audit": ("verdict", "exceeded", "lines", "to_frame"),
-    "Scenario": ("replace", "base", "grid"),
-}
+TABLE = table(__file__, "page.toml")
+_SHOWN = TABLE["shown"]
 """Members of classes outside ``asyncdp_sim.api``; of those inside, all are shown."""
-_HEAD = """# Python
-
-`import asyncdp_sim as ad` provides the names below; `help(ad.run)` adds examples, which tests
-execute, and the [errors](#errors) that it raises. Tables are pandas frames:
-`frame.attrs["units"]` has the unit of each column, `frame.attrs["meanings"]` its meaning.
-Pictures are matplotlib axes: `axes.figure.savefig("picture.png")` saves one. Notebooks display all
-objects. In a script, call functions with `workers` below `if __name__ == "__main__":`.
-"""
+_HEAD = TABLE["head"]
 
 
 def page() -> str:

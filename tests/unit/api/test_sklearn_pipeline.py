@@ -15,13 +15,8 @@ from tests.one_in import one_in
 
 ROWS, PUBLIC = 240, 60
 CLIP = '{ kind = "clip", bound = 1.0 }'
-CLASSES = {
-    "answer": ["no", "yes"],
-    "bit": [0.0, 1.0],
-    "sign": [-1.0, 1.0],
-    "three": ["low", "middle", "tall"],
-}
 TABLE = tables.table(__file__, "sklearn_pipeline.toml")
+CLASSES = TABLE["classes"]
 SCENARIO = TABLE["scenario"]
 
 

@@ -23,13 +23,8 @@ from tests.one_in import one_in
 from tests.scenes import text
 from tests.tables import table
 
-SMALL = text(
-    run={"replicates": 6},
-    data={"held_out": 0.25},
-    model={"regularisation": 1e-2},
-    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
-)
 TABLE = table(__file__, "compare.toml")
+SMALL = text(**TABLE["small"])
 SETTINGS = TABLE["settings"]
 
 

@@ -25,7 +25,7 @@ from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.learning.objectives import SVM
 from scenarios.twins import fraud as calibrate
-from tests.tables import table
+from tests import tables
 
 ORACLE = pytest.mark.oracle("moments of the synthetic transactions")
 
@@ -83,25 +83,8 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
     assert data.notes == ()
 
 
-BYTES_PER_ROW = """
-import sys
-from asyncdp_sim.data import FraudData
-from asyncdp_sim.data.tables import read
-from asyncdp_sim.core.streams import Streams
-
-def peak(rows):
-    spec.build(2, (rows // 2,) * 2, Streams(1))
-    status = dict(line.split(":") for line in open("/proc/self/status"))
-    return 1024 * int(status["VmHWM"].split()[0])
-
-read.BLOCK = 2**20
-path, rows = sys.argv[1], int(sys.argv[2])
-fields = {"preprocessing": "none", "features": 29, "public_records": 0, "split": "shuffled"}
-spec = FraudData(path=path + "/short.csv", **fields)
-little = peak(2000)
-spec = FraudData(path=path + "/long.csv", **fields)
-print((peak(rows) - little) / rows)
-"""
+TABLE = tables.table(__file__, "bytes_per_row.toml")
+BYTES_PER_ROW = TABLE["bytes_per_row"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the highest use of memory is read in /proc")
@@ -133,7 +116,7 @@ def test_labels_stay_labels_under_pca(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "case", table(__file__, "fraud_cells.toml")["bad"], ids=lambda c: c["line"]
+    "case", tables.table(__file__, "fraud_cells.toml")["bad"], ids=lambda c: c["line"]
 )
 def test_bad_cells_are_refused(tmp_path, case):
     with pytest.raises(DataError) as caught:

@@ -5,6 +5,7 @@ import pytest
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
+from tests.tables import table
 
 ORACLE = pytest.mark.oracle("encoded rows of a table")
 
@@ -32,6 +33,9 @@ def build(path, n_owners=2, records=(2, 2), **fields):
     return TableData(path=path, target="los", **fields).build(n_owners, records, Streams(1))
 
 
+NOTES = table(__file__, "data_generic.toml")
+
+
 @ORACLE
 def test_columns_are_coded_from_the_public_rows_alone(path):
     data = build(path)
@@ -40,13 +44,7 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 60, 1, 1]]
     assert data.features[1].tolist() == [[3, 30, 2, 1], [3, 40, 2, 0.5]]
     assert [t.tolist() for t in data.targets] == [[1, 2], [3, 4]]
-    assert data.notes == (
-        "Public rows: the last 2 of t.parquet. Anybody may know them, and they alone decide codes "
-        "and projection.",
-        "From private rows: age: 1 missing value became the public mean 60.",
-        "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones.",
-        "From private rows: sex: 2 missing or unseen values became 2.",
-    )
+    assert data.notes == tuple(NOTES["coded"])
     assert data.real
     assert data.source.name == "t.parquet"
 
@@ -120,15 +118,7 @@ def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_
 def test_without_public_rows_every_column_is_one_of_numbers(path):
     data = build(path, public_records=0, records=(3, 3))
     assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 0, 0, 1], [3, 30, 0, 1]]
-    assert data.notes == (
-        "From private rows: age: 1 missing value became 0, for no public row tells how to code "
-        "them: name it in data.drop, or raise public_records.",
-        "From private rows: sex: 6 missing values became 0, for no public row tells how to code "
-        "them, 5 cells that cannot be read as numbers among them: name it in data.drop, or raise "
-        "public_records.",
-        "From private rows: admitted: 1 missing value became 0, for no public row tells how to "
-        "code them: name it in data.drop, or raise public_records.",
-    )
+    assert data.notes == tuple(NOTES["uncoded"])
 
 
 def test_two_splits_contradict():

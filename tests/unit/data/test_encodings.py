@@ -89,20 +89,8 @@ def test_the_usual_encoding_is_for_public_cells_to_say():
     assert usual(pd.Series(["1,5"]), ",") == Number()
 
 
-TABLE = """sex;stay;paid;risk;day;who;y
-F;1,5;1.000,50 €;Minor;01.05.2020;a;1,0
-M;2,5;2.000,00 €;Extreme;02.05.2020;a;2,0
-F;;;;;b;3,0
-X;x;x;x;x;b;4,0
-F;3,5;3.000,00 €;Major;03.05.2020;;5,5
-M;4,5;5.000,00 €;Minor;07.05.2020;;6,5
-"""
-COLUMNS = {
-    "sex": "one-hot",
-    "paid": "money",
-    "risk": {"kind": "ordinal", "order": ["Minor", "Moderate", "Major", "Extreme"]},
-    "day": {"kind": "date", "format": "%d.%m.%Y", "since": "2020-05-01"},
-}
+TABLE = CASES["messes"]
+COLUMNS = CASES["columns"]
 
 
 def spec(path, **fields):
@@ -124,17 +112,7 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.features[1].tolist() == [[1, 0, 4, 4000, 1, 4], [0, 0, 4, 4000, 1, 4]]
     assert found.public_targets.tolist() == [5.5, 6.5]
     assert found.owner_names == ("a", "b")
-    assert found.notes[1:7] == (
-        "sex: 2 columns of 0 and 1; 0 in all for unseen values.",
-        "From private rows: sex: 1 unseen value became 0 in all columns.",
-        "From private rows: stay: 2 missing values became the public mean 4, 1 cell that cannot be "
-        "read as numbers among them.",
-        "From private rows: paid: 2 missing values became the public mean 4000, 1 cell that cannot "
-        "be read as amounts among them.",
-        "From private rows: risk: 2 missing or unseen values became 1, the public mean.",
-        "From private rows: day: 2 missing values became the public mean 4, 1 cell that cannot be "
-        "read as %d.%m.%Y among them.",
-    )
+    assert found.notes[1:7] == tuple(CASES["notes"])
 
 
 @one_in(4, "charset", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

@@ -13,7 +13,7 @@ from asyncdp_sim.core.words import percent
 from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.column_type import Beside, ordered
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
 from tests.tables import table
 from tests.together import together
@@ -33,59 +33,28 @@ def cycle(*values):
     return [values[j * j % 7 % len(values)] for j in range(ROWS)]
 
 
+MADE = {
+    "noise": NOISE,
+    "places": range(ROWS),
+    "F and the place": [f"F{j}" for j in range(ROWS)],
+    "the target": TARGET,
+    "3 less twice the target": 3 - 2 * TARGET,
+    "the target's logarithm": np.log(TARGET),
+    "70 texts": [f"t{j % 70}" for j in range(ROWS)],
+    "dollars": [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)],
+    "squares": [10_000 + 37 * j * j for j in range(ROWS)],
+    "25 texts": [f"c{j % 25}" for j in range(ROWS)],
+}
+
+
 def of_table(case):
     counted = [value for value, count in case.get("counts", ()) for _ in range(count)]
-    values = cycle(*case["cycle"]) if "cycle" in case else counted
+    values = cycle(*case["cycle"]) if "cycle" in case else MADE.get(case.get("made"), counted)
     encoding = parse(Encoding, case["encoding"])
     return case["name"], values, case["type"], encoding, tuple(case["suspicious"])
 
 
-SEEN = [
-    *map(of_table, CASES["seen"]),
-    ("x", NOISE, "number", Number(), ()),
-    (
-        "zip",
-        [10_000 + 37 * j * j for j in range(ROWS)],
-        "number",
-        Drop(),
-        ("numbers that may be codes", "too many for a column each (200)"),
-    ),
-    (
-        "case",
-        range(ROWS),
-        "number",
-        Drop(),
-        ("an id: nearly all values differ, and they are consecutive or padded with zeros",),
-    ),
-    ("case", [f"F{j}" for j in range(ROWS)], "text", Drop(), ("an id: nearly all values differ",)),
-    ("x", TARGET, "number", Drop(), ("a leak: equal to the target",)),
-    ("x", 3 - 2 * TARGET, "number", Drop(), ("a leak: correlation 1.000 with the target",)),
-    ("x", np.log(TARGET), "number", Drop(), ("a leak: correlation 1.000 with the target",)),
-    (
-        "x",
-        [f"t{j % 70}" for j in range(ROWS)],
-        "text",
-        Drop(),
-        (
-            '70 values, 2.9 rows each: if these are persons, person = "x" in [data] keeps their '
-            "rows together",
-        ),
-    ),
-    (
-        "pay",
-        [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)],
-        "amount",
-        Money(),
-        ("amounts, as '$1,000.00'",),
-    ),
-    (
-        "land",
-        [f"c{n % 25}" for n in range(200)],
-        "text",
-        Drop(),
-        ("rare values: each in at most 8 rows",),
-    ),
-]
+SEEN = [of_table(case) for case in CASES["seen"]]
 
 
 @together

@@ -59,11 +59,7 @@ def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence():
 
 
 MARKED = TABLE["marked"]
-STATED = {
-    "rate": {"formula": "1", "source": "a law", "setting": "one",
-             "kinds": "Aloha, every clock with rate"},
-    "draws": {"formula": "0", "source": "a", "setting": "b", "kinds": "Ridge", "basis": "replay"},
-}  # fmt: skip
+STATED = TABLE["stated"]
 
 
 def test_the_nearest_mark_counts(tmp_path):

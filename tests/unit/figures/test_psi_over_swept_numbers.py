@@ -233,11 +233,8 @@ T_975_3 = 3.182446
 """97.5 % point of Student's t with three degrees of freedom."""
 
 
-UPDATES = {
-    "replicate": [1, 1, 1, 2, 2],
-    "k": [1, 2, 2, 1, 2],
-    "tick": [2 * UNIT, 5 * UNIT, 5 * UNIT, 3 * UNIT, 4 * UNIT],
-}
+TABLE = tables.table(__file__, "psi_over_swept_numbers.toml")
+UPDATES = TABLE["updates"]
 """Of two replicates; update 2 of the first has two answers."""
 
 
@@ -330,9 +327,6 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
 
 
 ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
-
-
-TABLE = tables.table(__file__, "psi_over_swept_numbers.toml")
 
 
 @together

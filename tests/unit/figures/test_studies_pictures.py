@@ -73,14 +73,7 @@ def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all():
 
 @pytest.mark.long
 def test_the_study_draws_a_line_for_each_graph(tmp_path):
-    small = (
-        "owners.count=4",
-        "owners.records=50",
-        "run.updates=12",
-        "run.replicates=2",
-        'sweep.variant=[{ name = "ring" }, '
-        '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
-    )
+    small = tuple(TABLE["graphs"])
     sweep(entry(NAME).scenario(small), tmp_path / "s")
     drawn = draw_all(tmp_path / "s", studies=studies(NAME)).pictures
     assert "over-distance.png" in [picture.name for picture in drawn]

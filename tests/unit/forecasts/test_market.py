@@ -104,20 +104,8 @@ def test_the_cost_of_noise_is_that_of_exact_moments():
 def test_every_sentence_of_a_purchase():
     found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
     told = found.lines("banks.toml")
-    assert [line.split()[0] for line in told] == [
-        *(
-            "owner",
-            "owner",
-            "owner",
-            "bought",
-            "equal",
-            "given",
-            "better",
-            "margin",
-            "runs",
-            "data",
-        ),
-    ]
+    heads = "owner owner owner bought equal given better margin runs data"
+    assert [line.split()[0] for line in told] == heads.split()
     equal = found.purchase.total / 8
     assert told[4].startswith(f"equal     ε = {equal:.3g} for every owner, same money: ψ ")
     assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")

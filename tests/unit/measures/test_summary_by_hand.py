@@ -42,34 +42,19 @@ from tests.tables import table
 UNIT = 10**9
 O = ExchangeOutcome  # noqa: E741
 
-ASKING = [
-    # message, owner, asked, read, read_k, released, ended, end_k, transmissions, outcome
-    (1, 1, 2, 4, 0, 8, 10, 0, 1, O.applied),
-    (2, 2, 12, 12, 1, 14, 16, 1, 3, O.lost),
-    (3, 1, 21, 22, 1, 23, 28, 1, 1, O.applied),
-    (4, 2, 20, 25, 1, 30, 36, 2, 2, O.applied),
-    (5, 3, 40, 41, 3, 44, 47, 3, 2, O.collided),
-    (6, 1, 50, 53, 3, 58, 58, 3, 0, O.abandoned),
-    (7, 3, 60, 61, 3, 66, 70, 3, 1, O.discarded),
-    (8, 1, 90, 91, 3, 95, 100, 3, 1, O.in_flight),
-    (9, 2, 92, 99, 3, 100, 100, 3, 0, O.unreleased),
-]
-BROADCAST = [
-    (1, 2, 5, 3, 0, 9, 11, 0, 1, O.applied),
-    (2, 3, 7, 3, 0, 12, 20, 1, 1, O.applied),
-    (3, 1, 30, 23, 2, 33, 35, 2, 1, O.collided),
-    (4, 1, 40, 43, 2, 46, 50, 2, 1, O.applied),
-]
+TRACES = table(__file__, "by_hand.toml")
 
 
 def trace(
-    rows: list[tuple[int, ...]],
+    rows: str,
     owners: list[tuple[int, int, int, int, float]],
     end: int,
     on_air: int,
     recomputed: int,
 ) -> Trace:
-    exchanges = np.array([(m, o, 0, *rest) for m, o, *rest in rows], dtype=EXCHANGES)
+    split = [line.split() for line in rows.splitlines()]
+    made = [(int(m), int(o), 0, *map(int, rest), O[outcome]) for m, o, *rest, outcome in split]
+    exchanges = np.array(made, dtype=EXCHANGES)
     for name in ("request_tick", "read_tick", "release_tick", "end_tick"):
         exchanges[name] *= UNIT
     applied = exchanges[exchanges["outcome"] == ExchangeOutcome.applied]
@@ -88,35 +73,14 @@ def trace(
     )
 
 
-FIRST = trace(ASKING, [(1, 6, 2, 0, 0.9), (2, 5, 1, 1, 0.6), (3, 2, 0, 0, nan)], 100, 13, 1)
-SECOND = trace(BROADCAST, [(1, 2, 0, 0, 1.0), (2, 1, 0, 0, 1.0), (3, 1, 0, 0, 0.2)], 60, 4, 0)
+FIRST = trace(
+    TRACES["asking"], [(1, 6, 2, 0, 0.9), (2, 5, 1, 1, 0.6), (3, 2, 0, 0, nan)], 100, 13, 1
+)
+SECOND = trace(
+    TRACES["broadcast"], [(1, 2, 0, 0, 1.0), (2, 1, 0, 0, 1.0), (3, 1, 0, 0, 0.2)], 60, 4, 0
+)
 
-BY_HAND = {
-    "updates": 3 + 3,
-    "simulated_time": (100 + 60) / 2,
-    "throughput": 6 / 160,
-    # first: [4, 10) [12, 16) [22, 36) [41, 47) [53, 58) [61, 70) [91, 100); second: work begun
-    "utilisation": (6 + 4 + 14 + 6 + 5 + 9 + 9 + 15 + 5 + 7) / 160,
-    "offered_load": (13 + 4) / 160,
-    "delivered_load": 6 * 1.5 / 160,
-    # released 7 and 4; of the first one is still in flight
-    "collision_rate": (1 + 1) / (6 + 4),
-    "loss_rate": (1 + 0) / (6 + 4),
-    # three requests refused; eight of the first's exchanges were asked for, and the second's four
-    "refusal_rate": 3 / (3 + 8 + 4),
-    "transmissions_per_answer": (1 + 3 + 1 + 2 + 2 + 1 + 1 + 4) / (7 + 4),
-    "mean_waiting": (2 + 0 + 1 + 5 + 1 + 3 + 1 + 1 + 7 + 3) / (9 + 1),
-    # from the request or the start of the work, not from the read
-    "mean_round_trip": (8 + 7 + 16 + 6 + 13 + 10) / 6,
-    "mean_staleness": (1 + 1) / 6,
-    "largest_staleness": 1,
-    "mean_online": (0.9 + 0.6 + 1.0 + 1.0 + 0.2) / 5,
-    # over all three owners: 3² / (3 (2² + 1²)), and 3² / (3 · 3)
-    "fairness": (9 / 15 + 1) / 2,
-    "updates_until_all": None,
-    "p_repeat": 1 / 4,
-    "p_repeat_uniform": 1 / 3,
-}
+BY_HAND = {name: eval(formula) for name, formula in TRACES["figures"].items()}
 
 
 def test_every_figure_is_what_it_says():

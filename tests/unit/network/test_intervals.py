@@ -47,18 +47,7 @@ def said(spec, n_owners=3):
 def test_owners_come_and_go_at_the_times_of_the_file(written):
     spec = written(HEADER + "1,0,1.5\n2,1,2\n1,3,4\n")
     assert said(spec) == []
-    assert followed(spec, 3) == [
-        (0.0, 2, "off"),
-        (0.0, 3, "off"),
-        (0.0, 3, "gives up"),
-        (1.0, 2, "on"),
-        (1.5, 1, "off"),
-        (2.0, 2, "off"),
-        (2.0, 2, "leaves"),
-        (3.0, 1, "on"),
-        (4.0, 1, "off"),
-        (4.0, 1, "leaves"),
-    ]
+    assert followed(spec, 3) == list(map(tuple, TABLE["comings"]))
 
 
 def test_what_touches_is_one_period_whatever_the_order_of_rows(written):
@@ -126,10 +115,8 @@ def test_a_period_comes_again_for_ever_and_touches_itself(written):
     assert [each for each in notes.told if each[1] == 3] == []  # online for ever
 
 
-DATED = """device,owner,start,end
-x,b,2026-03-01T00:00:30+01:00,2026-03-01T00:01:00+01:00
-x,a,2026-02-28T23:00:00Z,2026-02-28 23:00:45+00:00
-"""
+TABLE = table(__file__, "intervals.toml")
+DATED = TABLE["dated"]
 
 
 def test_iso_times_and_names_of_devices(written):
@@ -210,9 +197,6 @@ def test_durations_in_parquet_are_those_in_csv(pings, tmp_path):
     pd.read_csv(pings(PINGS)).to_parquet(tmp_path / "pings.parquet")
     law = Empirical(path=str(tmp_path / "pings.parquet"), column="ms")
     assert law.durations_measured == (12.5, 80.0, 110.0)
-
-
-TABLE = table(__file__, "intervals.toml")
 
 
 @pytest.mark.parametrize(("text", "column", "expected"), TABLE["wrong"])

@@ -17,14 +17,7 @@ from tests.together import together
 P, XI, T = 4, 5.0, 10
 EPSILON = [0.5, 2.0]
 RECORDS = np.array([50, 80, 20])
-WORDS = {
-    "none": "no noise is added",
-    "infinite": "ε = ∞ for",
-    "scalar": "one draw of noise on all",
-    "l2": "l2-as-published",
-    "exceeded": "is exceeded",
-    "overlap": "public overlap",
-}
+WORDS = table(__file__, "words_of_reasons.toml")
 
 
 def judged(

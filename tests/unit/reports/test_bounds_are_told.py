@@ -10,15 +10,10 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.sentences.forecast import as_json, figures
 from asyncdp_sim.sentences.result import figures as on_screen
 from asyncdp_sim.sentences.scenario import describe
+from tests.tables import table
 from tests.unit.reports.pages import scenario, written
 
-QUEUED = {
-    "compute": {"kind": "lognormal", "mean": 0.5, "cv": 2.0},
-    "protocol": {"kind": "dispatch", "tasks": 5, "probabilities": [0.5, 0.3, 0.2]},
-    "algorithm": {
-        "kind": "fedbuff", "step": 0.05, "server_step": 1.0, "buffer": 1, "weighting": "constant",
-    },
-}  # fmt: skip
+QUEUED = table(__file__, "bounds_are_told.toml")
 """1/D = 2 and μ/p = 4."""
 WHY = "owners' times of work, with their answers' way, are not exponential"
 

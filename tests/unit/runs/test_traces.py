@@ -19,9 +19,6 @@ from asyncdp_sim.comparisons.differences import leaves_in_lists
 from asyncdp_sim.core.errors import AsyncDPError, ReplayError, ResultError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
@@ -32,6 +29,7 @@ from asyncdp_sim.scenario import Participants, jsonable, load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.folder import read_traces, write_traces
 from asyncdp_sim.trace import ExchangeOutcome, Trace
+from tests import tables
 from tests.cli.scenes import ON_A_TABLE, rates
 from tests.one_in import one_in
 
@@ -39,19 +37,7 @@ from tests.one_in import one_in
 
 # Traces come back from the sweep's folder as they were.
 
-NETWORKS = {
-    "plain": Network(answers_allowed=(9,) * 3, updates=20),
-    "collisions": Network(
-        answers_allowed=(50,) * 4,
-        updates=30,
-        until=40.0,
-        channel=Aloha(airtime=0.2),
-        protocol=Push(),
-    ),
-    "never online": Network(
-        answers_allowed=(5, 5), updates=5, until=3.0, availability=Bernoulli(probability=0.01)
-    ),
-}
+NETWORKS = {name: Network(**f) for name, f in tables.table(__file__, "traces.toml").items()}
 
 
 @pytest.mark.parametrize("name", NETWORKS)

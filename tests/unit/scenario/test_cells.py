@@ -210,13 +210,7 @@ def test_check_and_run_refuse_alike(data, model, said, here, command):
         assert command.refused(verb, "labels.toml") == f"labels.toml: {whole}"
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ('preprocessing = "none"', "2; allowed is 50, the number of columns, with preprocessing"),
-        ('preprocessing = "pca"', "2; allowed is at most 1, the number of linearly independent"),
-    ],
-)
+@pytest.mark.parametrize(("more", "said"), TABLE["twin"])
 def test_columns_of_a_twin_are_known_before_a_run(more, said, here, command):
     """Found by random scenarios: ``check`` said valid, and ``run`` that there are 50 columns."""
     few = 50 if "none" in more else 2

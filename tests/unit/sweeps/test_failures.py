@@ -287,11 +287,8 @@ def test_a_thousand_cells_killed_fifty_times(tmp_path, record_property):
 
 # Cells of a sweep: variants under a name, batches that learn together, cells that learn live.
 
-ROUNDS = {
-    "name": "in rounds",
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "collab-2", "step": 0.1},
-}
+TABLE = tables.table(__file__, "failures.toml")
+ROUNDS = TABLE["rounds"]
 ASKED = {"name": "on request", "run.updates": 8}
 
 
@@ -350,9 +347,6 @@ def test_of_many_records_two_sets_are_kept(tmp_path, monkeypatch):
     for place, records in (("one", 30), ("two", 40), ("three", 30), ("four", 40)):
         sweep(scenario(**{"owners.records": [records], "algorithm.rho": [1, 2]}), tmp_path / place)
     assert drawn_records.cache_info().misses == 2
-
-
-TABLE = tables.table(__file__, "failures.toml")
 
 
 @pytest.mark.parametrize(("values", "said"), TABLE["variants"])

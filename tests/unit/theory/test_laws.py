@@ -194,10 +194,7 @@ def test_predictions_are_what_a_simulation_measures(parts):
         assert abs(value - each.value) <= 5 * error + edge + 1e-9, (each, value, error)
 
 
-NO_LOSS = {
-    "loss": 0.0, "loss_query": 0.0, "loss_request": 0.0, "loss_acknowledgement": 0.0,
-    "retransmissions": 0,
-}  # fmt: skip
+NO_LOSS = TABLE["no_loss"]
 SIMPLE: dict[str, list[Any]] = {
     "clock": [PoissonClock(), PoissonClock(), SaturatedClock()],
     "compute": [NoTime(), NoTime(), HALF, SLOW],

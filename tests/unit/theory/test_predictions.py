@@ -415,15 +415,7 @@ def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not():
 
 @one_in(2, "channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
 def test_a_forecast_of_a_channel_from_outside_simulates_it(channel):
-    fields = scenes.fields(
-        run={"updates": 40},
-        owners={"count": N, "records": 50},
-        model={"regularisation": 1e-2},
-        clock={"kind": "poisson", "rate": RATE},
-        protocol={"kind": "push"},
-        algorithm={"rho": 50.0},
-        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 1.0}},
-    )
+    fields = scenes.fields(**CASES["outside"])
     scenario = parse(Scenario, fields).replace(channel=channel)
     assert any("from outside" in each for each in out_of_order(scenario)) is channel.outside
     assert np.isfinite(forecast(scenario).psi or np.nan)
