@@ -19,12 +19,12 @@ from asyncdp_sim.core.starting import one_thread, ready_streams, require_working
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import default_directory, described, digest
 from asyncdp_sim.results.write import require_free
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.sentences.result import notes, result_lines
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -25,9 +25,9 @@ from asyncdp_sim.decision import Estimate, FreshRows, JointModels, Judging
 from asyncdp_sim.forecasts.gains import Asked, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.proposals import whole
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.gains import joint_scores, known_rows, linear_models, margins, training_rows
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 
 TABLES = Path(__file__).with_suffix(".toml")

@@ -17,7 +17,7 @@ from asyncdp_sim.figures.break_even import FIGURE as BREAK_EVEN
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import decided, decisions
 from scenarios.beyond import RESULTS
 from tests.peers.ns3 import picture as ns3

@@ -51,8 +51,8 @@ def forecast_command(
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.core.streams import Streams
-    from asyncdp_sim.forecasts import forecast
     from asyncdp_sim.forecasts.alternatives import alternatives
+    from asyncdp_sim.forecasts.forecast import forecast
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import save_new

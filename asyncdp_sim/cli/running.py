@@ -44,8 +44,8 @@ def run_command(
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.manifest import default_directory
-    from asyncdp_sim.runs import run
     from asyncdp_sim.runs.directory import finished_or_free, write
+    from asyncdp_sim.runs.run import run
     from asyncdp_sim.theory.predict.all import size_notes
 
     judging = as_judging(material, own_best)
@@ -101,8 +101,8 @@ def sweep_command(
     Each cell has a directory of its own within that of the sweep.
     """
     from asyncdp_sim.results.manifest import default_directory
-    from asyncdp_sim.sweeps import status, sweep
-    from asyncdp_sim.sweeps.status import require_sweep
+    from asyncdp_sim.sweeps.status import require_sweep, status
+    from asyncdp_sim.sweeps.sweep import sweep
 
     if is_dir(file):
         if out is not None:

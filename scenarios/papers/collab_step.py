@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from math import inf, isnan
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
 

@@ -82,9 +82,9 @@ def measured(sizes: Mapping[str, int]) -> tuple[float, float]:
 
 def once(sizes: Mapping[str, int]) -> None:
     """Run a scenario of these sizes."""
-    from asyncdp_sim.runs import run
+    from asyncdp_sim.runs.run import run
     from asyncdp_sim.scenario import Scenario, parse
-    from asyncdp_sim.sweeps import sweep
+    from asyncdp_sim.sweeps.sweep import sweep
 
     updates, cells = sizes.get("updates", 1000), sizes.get("cells", 0)
     bound = {"kind": "clip" if "clip" in sizes else "declared", "bound": 5.0}

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.benchmarks.ratio import report
 from tests.benchmarks.test_sweep_speed import file
 from tests.clustered import clustered

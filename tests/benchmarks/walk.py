@@ -19,7 +19,7 @@ import pytest
 
 import asyncdp_sim
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, parse
 from scenarios import entry
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.reports import write_report
 from asyncdp_sim.sentences.forecast import as_json

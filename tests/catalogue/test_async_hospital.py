@@ -5,9 +5,9 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.runs.run import run
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import entry
 from scenarios.papers.claims import MOVED, judge
 from scenarios.papers.figure import EVERY, SOUND

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult, owner_figures
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from tests.one_in import one_in

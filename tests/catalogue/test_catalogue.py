@@ -8,11 +8,11 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together

@@ -14,7 +14,7 @@ from analysis.exact.learning import Expected, grid
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.forecasts.population import population, value_alone
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from scenarios import entry
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, polar

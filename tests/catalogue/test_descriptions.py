@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end, psi_at_end
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import entry
 from tests.tables import table
 

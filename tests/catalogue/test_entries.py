@@ -13,9 +13,9 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.runs.run import run
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation

@@ -10,7 +10,7 @@ from analysis.exact import linear_system
 from analysis.exact.linear_system import best_test, separately, squared, system
 from asyncdp_sim.privacy.observers.node import all_at_once, meeting
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from scenarios import entry
 from scenarios.beyond.observers import linear_systems
 from scenarios.papers.figure import AS_PUBLISHED

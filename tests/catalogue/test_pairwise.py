@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.sweeps import sweep as run_sweep
+from asyncdp_sim.sweeps.sweep import sweep as run_sweep
 from scenarios.beyond import muffliato, pairwise
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED

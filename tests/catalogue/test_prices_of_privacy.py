@@ -6,9 +6,9 @@ import pytest
 from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import run
 from scenarios import entry
 
 

@@ -17,10 +17,10 @@ from asyncdp_sim.comparisons.differences import directories
 from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import default_directory, versions
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import ON_A_TABLE, rates
 from tests.manifests import changed
 from tests.one_in import one_in

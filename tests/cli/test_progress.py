@@ -12,14 +12,13 @@ import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.core.progress import drawn, figures, line_on, rate
 from asyncdp_sim.core.words import SCREEN, duration
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.runs import run
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.sweep import reproduce_all
+from asyncdp_sim.sweeps.sweep import reproduce_all, sweep
 from tests.cli.scenes import SMALL, SWEEP
 from tests.tables import table
 

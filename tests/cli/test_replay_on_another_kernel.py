@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.results.manifest import blas_kernel
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.command import program
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import manifest, move_number

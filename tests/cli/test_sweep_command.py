@@ -13,7 +13,7 @@ from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs.directory import build
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
 from tests.tables import table

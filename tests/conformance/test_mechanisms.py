@@ -32,8 +32,8 @@ from asyncdp_sim.privacy.mechanisms import (
     scale_of,
 )
 from asyncdp_sim.privacy.sensitivity import NormChoice
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
 from asyncdp_sim.sentences.label import label, named_guarantee

@@ -11,11 +11,11 @@ import pytest
 from asyncdp_sim.audits import first_audit
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import as_json
 from asyncdp_sim.sentences.forecast import figures as in_words

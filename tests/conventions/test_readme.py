@@ -13,7 +13,7 @@ import asyncdp_sim
 from asyncdp_sim.figures import break_even
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import command as scenarios
 from tests.cli.pages import commands, fenced, hold
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import asyncdp_sim as ad
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from tests.huber import KINDS, Huber
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.learning.longest_gradients import largest_of_all
 from asyncdp_sim.learning.objectives import MLP
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from tests.documents.parts import ROOT
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]

@@ -15,7 +15,7 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import Spec, kind_of, members
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, parse
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, examples

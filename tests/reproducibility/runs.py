@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 
 Raw = dict[str, Any]

@@ -6,7 +6,7 @@ code. A change of ``time`` alone says that durations changed, of ``order`` that 
 
 from pathlib import Path
 
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from tests.reproducibility.runs import scenario
 
 GOLDEN = Path(__file__).parent / "golden" / "network.txt"

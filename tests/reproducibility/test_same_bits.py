@@ -9,7 +9,7 @@ import tomli_w
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.files import synchronise
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import dump
 from tests.cli.command import Command, program
 from tests.one_in import one_in

@@ -19,12 +19,12 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, member, members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision.forecast import Forecast
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.fields import examples_of
 from tests.tables import table

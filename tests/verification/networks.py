@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
 

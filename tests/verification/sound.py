@@ -16,7 +16,7 @@ from asyncdp_sim.privacy.budgets import Budget, BudgetKind
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.conformance.members import examples
 from tests.drawn import Domain

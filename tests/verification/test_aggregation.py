@@ -14,15 +14,15 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import UPWARDS
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.mechanisms import GaussianShares, RecordSensitivity
 from asyncdp_sim.privacy.mechanisms import shared as in_shares
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.trace import ExchangeOutcome

@@ -29,10 +29,10 @@ from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import judge, notices, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.result import result_lines

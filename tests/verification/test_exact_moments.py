@@ -11,9 +11,9 @@ from analysis.exact.learning import Expected, Recursions, grid
 from analysis.exact.orders import ExpectedPsi, expected_psi
 from analysis.exact.silence import answering
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes

@@ -22,8 +22,8 @@ from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.accountants.pairs import mu_of
 from asyncdp_sim.privacy.observers import ModelObserver
 from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minorant, in_rounds
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from tests.tables import table
 from tests.together import together

@@ -32,7 +32,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Push, Rounds
 from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.tables import table

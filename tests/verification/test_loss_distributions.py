@@ -25,7 +25,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
     PurePair,
     SampledGaussianPair,
 )
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from tests.reproducibility.runs import scenario
 from tests.verification import pure_law
 from tests.verification.networks import ended

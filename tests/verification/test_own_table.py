@@ -14,7 +14,7 @@ import pytest
 from asyncdp_sim import proposals as whole
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 
 from .networks import ended

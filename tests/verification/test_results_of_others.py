@@ -19,7 +19,7 @@ from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal, Outages
 from asyncdp_sim.network.protocols import Dispatch, Request, Rounds
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
 from scenarios.papers.claims import result

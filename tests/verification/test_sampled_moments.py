@@ -10,7 +10,7 @@ from analysis.exact.orders import ExpectedPsi, expected_psi
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from tests.tables import table
 

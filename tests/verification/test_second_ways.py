@@ -19,10 +19,10 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import Clip, Privacy
 from asyncdp_sim.privacy.accountants.pairs import of_pure
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures

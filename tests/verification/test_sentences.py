@@ -14,8 +14,8 @@ from analysis.exact.learning import broken, exact
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 from tests.one_in import one_in

@@ -16,7 +16,7 @@ from asyncdp_sim.privacy.accountants.composition import charge_of, together, unl
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_of
 from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said

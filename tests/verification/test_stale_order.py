@@ -15,7 +15,7 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.exchanges import always_busy
 from asyncdp_sim.theory.predict.update_order import lateness, shares

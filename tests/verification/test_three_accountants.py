@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.runs import run
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 

@@ -13,9 +13,9 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision.forecast import Asked, Forecast
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import Workers, processes
 from asyncdp_sim.scenario import Participants, Scenario

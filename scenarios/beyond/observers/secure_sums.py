@@ -26,8 +26,8 @@ from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, estimates, m
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.gains import Gains
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import sum_opens

@@ -32,9 +32,9 @@ from asyncdp_sim.results.columns import (
     tables,
 )
 from asyncdp_sim.results.write import PLAIN, write_into
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.runs.run import run
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 from tests.cli.scenes import SMALL
 from tests.reproducibility.runs import scenario

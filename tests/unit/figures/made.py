@@ -16,7 +16,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.manifests import of_run
 
 NONE = {"kind": "none"}

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import draw_forecast
 from asyncdp_sim.figures.gains import pictures
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import page
 from asyncdp_sim.sentences import forecast as words
 from tests.verification.test_exact_moments import scenario

@@ -20,7 +20,7 @@ from asyncdp_sim.figures.break_even import select_ways
 from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.results import Sweep, read_table
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import curious_servers, entry
 from tests import tables
 from tests.manifests import changed

@@ -9,8 +9,8 @@ import asyncdp_sim as ad
 from asyncdp_sim.api.traces import Forecast
 from asyncdp_sim.decision import Estimate
 from asyncdp_sim.decision.alternatives import Alternative
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.alternatives import DELTA, ROUNDS, alternatives
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario

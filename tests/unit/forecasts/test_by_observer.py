@@ -8,8 +8,8 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision.forecast import Forecast
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.costs import applying
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.scenario import load

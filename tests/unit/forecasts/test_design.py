@@ -11,8 +11,8 @@ from asyncdp_sim.forecasts.advice.contest import CHOOSING, along, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.privacy.budgets import enough
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from tests.unit.forecasts.banks import banks
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.invite import NOBODY, _Runs, invite
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.tables import table

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.specification import members, parse
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.fields import examples_of
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import RUNS, _mean, final_psi, half_width, population
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import as_json
 from tests import scenes

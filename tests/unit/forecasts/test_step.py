@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.step import step_lines, swept_step
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import lines
 from asyncdp_sim.theory.formulas.convergence import contraction

@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.gains import by_epsilon
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.reports import page

@@ -22,8 +22,8 @@ from asyncdp_sim.learning.objectives import (
     constants,
 )
 from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.conformance.members import examples, said
 from tests.huber import HuberLoss

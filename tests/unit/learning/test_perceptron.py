@@ -14,9 +14,9 @@ from asyncdp_sim.learning.objectives.losses import LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronObjective, PerceptronRecords
 from asyncdp_sim.learning.objectives.models import LinearObjective
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.tables import table

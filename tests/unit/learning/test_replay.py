@@ -25,8 +25,8 @@ from asyncdp_sim.privacy.mechanisms import (
     LaplaceNoise,
     NoNoise,
 )
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 from tests.one_in import one_in

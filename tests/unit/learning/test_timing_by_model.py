@@ -13,16 +13,15 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
-from asyncdp_sim.runs.run import reproduce
+from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import Ending
 from tests.one_in import one_in
 from tests.tables import table

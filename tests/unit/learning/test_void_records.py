@@ -12,8 +12,8 @@ from asyncdp_sim.data.dataset import outlying
 from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests import tables
 from tests.one_in import one_in

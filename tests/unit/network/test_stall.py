@@ -11,7 +11,7 @@ from asyncdp_sim.network.availability import OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from tests.one_in import one_in

@@ -23,9 +23,9 @@ from asyncdp_sim.privacy.mechanisms import (
     NoNoise,
 )
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in

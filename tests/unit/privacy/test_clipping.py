@@ -17,10 +17,10 @@ from asyncdp_sim.learning.answers import AdaptiveBound, clipped
 from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.privacy import Clip, Declared, Domain
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import InProcess, Workers, learn_all, simulate_all
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe

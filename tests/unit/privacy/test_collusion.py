@@ -18,8 +18,8 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
 from asyncdp_sim.learning.algorithms.gossip import GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.theory.collusion import averaged_deviation

@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, Privacy, guarantee
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.together import together

@@ -12,14 +12,14 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.forecast import lines
@@ -34,7 +34,7 @@ from asyncdp_sim.sentences.label import (
 )
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together

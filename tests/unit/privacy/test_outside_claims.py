@@ -11,7 +11,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.gaussian import GaussianData
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
@@ -21,8 +21,8 @@ from asyncdp_sim.privacy.budgets import Horizon
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Declared
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label, named_guarantee
 from asyncdp_sim.sentences.result import figures

@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.scenes import fields
 from tests.tables import table
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import page
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.sentences.forecast import as_json, figures

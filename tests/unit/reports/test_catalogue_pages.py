@@ -4,8 +4,8 @@ import pytest
 
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario.catalogue import catalogue
 from tests.fingerprints.fingerprint import cells, small
 from tests.unit.reports.pages import Seen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import page
 from asyncdp_sim.reports.answer import owners, shown
 from asyncdp_sim.results import Result, read_manifest

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import gains
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.gains import FACTORS, Asked
 from asyncdp_sim.reports import page
 from asyncdp_sim.sentences.forecast import as_json, beside, owners

@@ -16,7 +16,7 @@ from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, inline
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner, of_result
 from asyncdp_sim.reports.answer import owners as owners_of

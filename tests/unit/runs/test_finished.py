@@ -11,19 +11,18 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.core.errors import ResultError, SpecError
 from asyncdp_sim.figures.picture import run_settings
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.outcome import energy_columns
-from asyncdp_sim.runs.run import reproduce
+from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import as_json, lines
 from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.sentences.result import figures, result_lines
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests import tables
 from tests.cli.scenes import SMALL
 from tests.manifests import changed

@@ -9,6 +9,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
+from asyncdp_sim.runs.directory import finished_or_free
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.sentences.result import result_lines
@@ -117,9 +118,9 @@ def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path
     assert "a gain counts from 1000 % of it on" in "\n".join(result_lines(tmp_path / "strict"))
     runs.reproduce(tmp_path / "strict")
     there = {"events": False, "judging": Judging()}
-    assert runs.finished_or_free(scenario, found.directory, **there)
+    assert finished_or_free(scenario, found.directory, **there)
     with pytest.raises(ad.ResultError, match="judged with --material 10 --own-best linear"):
-        runs.finished_or_free(scenario, tmp_path / "strict", **there)
+        finished_or_free(scenario, tmp_path / "strict", **there)
 
 
 def test_gains_come_again(found):

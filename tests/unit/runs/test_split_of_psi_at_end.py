@@ -10,9 +10,10 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.runs import run, split
+from asyncdp_sim.runs import split
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.runs.replicates import InProcess, Workers
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.runs.split import split_psi
 from tests.reproducibility.runs import scenario
 from tests.tables import table

@@ -17,8 +17,8 @@ from asyncdp_sim.core.words import (
     screen_width,
 )
 from asyncdp_sim.reports.answer import shown
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import spread
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.sentences import result as on_screen
 from asyncdp_sim.sentences.result import joining
 from tests.reproducibility.runs import scenario

@@ -22,12 +22,12 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.replay import made_again, require_same
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Participants, jsonable, load
-from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.folder import read_traces, write_traces
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests import tables
 from tests.cli.scenes import ON_A_TABLE, rates

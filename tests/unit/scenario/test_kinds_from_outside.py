@@ -19,8 +19,8 @@ from asyncdp_sim.network.channels import Aloha, Csma, Ideal
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, dump, load, parse
 from tests.cli.scenes import SMALL
 

@@ -15,26 +15,25 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import gains, traces
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import described, digest
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import reproduce
+from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Participants, Scenario, load
 from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places_of, shown
 from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes, tables
 from tests.scenes import fields, text
 from tests.together import together

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import SWEEP
 
 

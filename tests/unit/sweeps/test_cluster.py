@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.manifest import sources
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import _on_a_worker, _scheduler_there, made_with
+from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
 from tests.unit.sweeps.conftest import as_if_let_alone, whole_cells

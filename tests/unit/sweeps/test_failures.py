@@ -21,8 +21,10 @@ from asyncdp_sim.runs import run as runs
 from asyncdp_sim.runs.problem import Problem, drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
-from asyncdp_sim.sweeps import batch, status, sweep
+from asyncdp_sim.sweeps import batch
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from asyncdp_sim.sweeps.status import status
+from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes, tables
 from tests.cli.scenes import SMALL
 from tests.fresh import fresh_seed

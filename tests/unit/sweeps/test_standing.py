@@ -28,7 +28,8 @@ from asyncdp_sim.results.manifest import versions
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.result import notes
 from asyncdp_sim.sentences.warnings import EndedEarly, TargetReached
-from asyncdp_sim.sweeps import status, sweep
+from asyncdp_sim.sweeps.status import status
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in

@@ -11,7 +11,7 @@ from analysis.exact.per_update import moments
 from analysis.exact.turns import capped_moments, capped_size, ordered
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks

@@ -17,7 +17,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli

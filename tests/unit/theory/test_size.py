@@ -9,10 +9,10 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.runs import run
+from asyncdp_sim.forecasts.forecast import forecast
+from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.theory.predict import all as predictions
 from asyncdp_sim.theory.predict.all import require_room
 from tests.cli.scenes import SMALL
