@@ -78,7 +78,7 @@ def _cell_lines(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.core.messages import Noted, Notice, gathered
     from asyncdp_sim.forecasts.step import swept_step
     from asyncdp_sim.sentences.scenario import network_findings, privacy_findings
-    from asyncdp_sim.sweeps.batch import grid, networks
+    from asyncdp_sim.sweeps.grid import grid, networks
     from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     cells = grid(scenario)

@@ -1,136 +1,28 @@
-"""Cells of a sweep, the work of one worker, and workers of a Dask cluster."""
+"""The work of one worker: learns cells that go together, and writes their results."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from math import ceil
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, ParamSpec, TypeVar
 
 from asyncdp_sim.core.errors import (
-    Fault,
     InputError,
     MachineError,
     ResultError,
-    SpecError,
     gave_way,
 )
-from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs.directory import build, write
 from asyncdp_sim.runs.outcome import ready
 from asyncdp_sim.runs.problem import Problem, build_dataset, records
-from asyncdp_sim.runs.replicates import Carrying, Workers
 from asyncdp_sim.runs.run import run, run_together
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.scenario import Participants
 from asyncdp_sim.sentences.label import network_metadata
 from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces
+from asyncdp_sim.sweeps.grid import Cell
 from asyncdp_sim.trace import Trace
-
-TOGETHER = 16
-"""Cells of a batch at most: what an interruption can lose of each worker's work."""
-ENOUGH = 4
-"""Batches for each worker, so that none waits long for the others at the end."""
-_ROOM = 2**27
-"""Bytes of all recorded models of a batch, unless one cell has more."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One point of the grid.
-
-    Attributes
-    ----------
-    number : int
-        From 0, last swept path fastest.
-    values : mapping
-        The swept paths and their values.
-    base : Scenario
-        The scenario whose grid it is of.
-    seed : int
-        The cell's.
-    network, data : str
-        Under which cells share traces, and records.
-    size : int
-        Bytes of the models that its curve is made of.
-    """
-
-    number: int
-    values: Mapping[str, Any]
-    base: Scenario
-    seed: int
-    network: str
-    data: str
-    size: int
-
-    @classmethod
-    def from_grid(
-        cls, number: int, values: Mapping[str, Any], base: Scenario, scenario: Scenario
-    ) -> "Cell":
-        """Return the cell of these values, which make this scenario of the base."""
-        run = scenario.run
-        content = scenario.model_dump_json(include={"data", "owners"})
-        read = len(scenario.model.labels), scenario.model.intercept
-        data = hashlib.sha256(f"{run.seed} {read} {content}".encode()).hexdigest()
-        rows = run.replicates * (run.updates // run.record_every + 2)
-        network = network_digest(scenario, run.replicates)
-        size = 8 * rows * (scenario.data.features + 8)
-        return cls(number, values, base, run.seed, network, data, size)
-
-    @property
-    def scenario(self) -> Scenario:
-        """Its scenario, made again at each access: thousands of them need not be kept."""
-        return self.base.cell(self.values)
-
-    @property
-    def name(self) -> str:
-        """Name of the cell's directory."""
-        return f"cell-{self.number:04d}"
-
-
-def grid(scenario: Scenario) -> list[Cell]:
-    """Return the cells of a scenario's sweep, in their order.
-
-    Raises
-    ------
-    SpecError
-        If it has none, or values do not fit together.
-    """
-    scenario.require_sweep()
-    return [
-        Cell.from_grid(number, values, scenario, scenario.cell(values))
-        for number, values in enumerate(scenario.grid())
-    ]
-
-
-def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    """Yield the cells of each network, in the order of the first ones."""
-    by_name: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_name.setdefault(cell.network, []).append(cell)
-    yield from by_name.values()
-
-
-def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
-    """Yield what is learned together of the cells of one network: cells with the same records.
-
-    Where there are enough of them for all workers they stay together, so that records and noise
-    are drawn once; else each worker has some. What is in a batch does not change its results.
-    """
-    by_name: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_name.setdefault(cell.data, []).append(cell)
-    parts = 1 if len(by_name) >= ENOUGH * workers else workers
-    for alike in by_name.values():
-        most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
-        yield from (alike[start : start + most] for start in range(0, len(alike), most))
 
 
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:
@@ -285,135 +177,3 @@ def known_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
 
 kept_records = lru_cache(maxsize=1)(records)
 """The latest are kept, since the next batch may have the same."""
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-PATIENCE = 10.0
-"""Seconds to wait for the scheduler, and for its first worker."""
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Workers]:
-    """Give the workers of a cluster.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``.
-
-    Raises
-    ------
-    SpecError
-        If Dask is not installed, the scheduler or its workers are not there, or these have other
-        versions of what decides a result's bits, be it that they join later.
-    MachineError
-        If the scheduler goes away, or workers are killed again and again.
-    """
-    try:
-        from distributed import Client
-        from distributed.comm.addressing import get_address_host_port
-    except ImportError:
-        raise _refused(address, "pip install 'asyncdp_sim[cluster]' first") from None
-    try:
-        get_address_host_port(address)  # a client that cannot be made prints a traceback at its end
-    except ValueError:
-        raise _refused(address, "a host and a port, such as tcp://10.0.0.1:8786") from None
-    _require_certificates(address)
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        text = " ".join(str(error).split())
-        raise _refused(address, f"a scheduler that answers ({text})") from None
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError:
-            raise _refused(address, "a scheduler with at least one worker") from None
-        try:
-            result = client.run(made_with)
-        except Exception:  # whatever a worker raises that cannot load the package
-            raise _refused(address, "workers that have asyncdp_sim installed") from None
-        for worker in result.values():
-            _require_same(address, worker)
-        pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
-        with _scheduler_there(address):
-            yield Workers(sum(client.nthreads().values()), pool)
-
-
-def _require_certificates(address: str) -> None:
-    """Refuse what settings of TLS do not fit: Dask half opens it, and raises anything."""
-    from distributed import Security
-
-    try:
-        value = Security().get_connection_args("client")
-    except OSError as error:
-        raise _refused(address, f"certificates that can be read ({unreadable(error)})") from None
-    encrypted = address.startswith(("tls:", "wss:"))
-    if encrypted and value["ssl_context"] is None:
-        raise _refused(address, "tls:// where certificates are set")
-    if value["require_encryption"] and not encrypted:
-        raise _refused(address, "tls://…, as encryption is required by Dask's settings")
-
-
-@contextmanager
-def _scheduler_there(address: str) -> Iterator[None]:
-    """Say in one line that the scheduler went away, and that the same command continues."""
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-
-    try:
-        yield
-    except (CancelledError, CommClosedError):
-        raise MachineError(f"the scheduler {address} is gone") from None
-    except KilledWorker as error:
-        text = " ".join(str(error).split())
-        raise MachineError(f"workers of {address} were killed ({text})") from None
-
-
-def made_with() -> dict[str, str]:
-    """Return the versions that decide a result's bits, the package's own modules among them."""
-    return {**versions(), "sources": sources()}
-
-
-class _OnWorkers(Executor):
-    """An executor whose workers compute with one BLAS thread, as local ones do.
-
-    Each piece of work asks its worker for its versions, as workers may join at any time.
-    """
-
-    def __init__(self, address: str, pool: Executor) -> None:
-        self._address = address
-        self._pool = pool
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Send work to a worker; if that is lost, another does it."""
-        work = partial(_on_a_worker, self._address, made_with(), fn)
-        return self._pool.submit(work, *args, **kwargs)
-
-
-def _on_a_worker(
-    address: str,
-    wanted: Mapping[str, str],
-    fn: Callable[P, T],
-    /,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> T:
-    _require_same(address, made_with(), wanted)
-    one_thread()  # for good: a worker may have several threads of its own
-    return fn(*args, **kwargs)
-
-
-def _require_same(
-    address: str, theirs: Mapping[str, str], wanted: Mapping[str, str] | None = None
-) -> None:
-    ours = made_with() if wanted is None else wanted
-    differ = [f"{name} {theirs.get(name)}" for name in ours if theirs.get(name) != ours[name]]
-    if len(differ) > 0:
-        text = ", ".join(f"{name} {version}" for name, version in ours.items())
-        raise _refused(address, f"workers with {text}; one has {', '.join(differ)}")
-
-
-def _refused(address: str, allowed: str) -> SpecError:
-    return SpecError([Fault("--cluster", repr(address), f"allowed is {allowed}")])

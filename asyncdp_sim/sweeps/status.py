@@ -39,8 +39,8 @@ from asyncdp_sim.results.manifest import (
 )
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, spoken, without_places
 from asyncdp_sim.sentences.label import label
-from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
+from asyncdp_sim.sweeps.grid import Cell
 
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 

@@ -17,7 +17,9 @@ from asyncdp_sim.runs.replicates import LEARNING, Workers, processes, simulate_a
 from asyncdp_sim.runs.run import OnNote, reproduce
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import batch
+from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
+from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
 from asyncdp_sim.sweeps.status import (
     Status,
     close,
@@ -86,12 +88,12 @@ def sweep(
     DataError
         If a data file cannot be read.
     """
-    cells = batch.grid(scenario)
+    cells = grid(scenario)
     text = placeless(scenario)  # reads every data file once, before anything is written
     into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     if address is None:
         present = into.entries() if into.begun else {}
-        for alike in batch.networks([cell for cell in cells if cell.name not in present]):
+        for alike in networks([cell for cell in cells if cell.name not in present]):
             require_room(max(alike, key=attrgetter("size")).scenario)
     with _at_work(workers, address) as at_work:
         if not into.begun:
@@ -177,7 +179,7 @@ def reproduce_all(
 @contextmanager
 def _at_work(workers: int, address: str | None) -> Iterator[Workers]:
     try:
-        with processes(workers) if address is None else batch.connected(address) as at_work:
+        with processes(workers) if address is None else connected(address) as at_work:
             yield at_work
     finally:
         for kept in (batch.known_traces, batch.kept_records):
@@ -187,7 +189,7 @@ def _at_work(workers: int, address: str | None) -> Iterator[Workers]:
 def _cells_as_they_end(
     workers: Workers,
     into: Folder,
-    todo: Sequence[batch.Cell],
+    todo: Sequence[Cell],
     inside: Callable[[int], Progress | None] | None,
 ) -> Iterator[bool]:
     """Yield of cells as they end whether they failed on what was given.
@@ -207,16 +209,14 @@ def _cells_as_they_end(
         yield from item.result()
 
 
-def _batches(
-    workers: Workers, into: Folder, todo: Sequence[batch.Cell]
-) -> Iterator[list[batch.Cell]]:
+def _batches(workers: Workers, into: Folder, todo: Sequence[Cell]) -> Iterator[list[Cell]]:
     """Yield what is learned together, after simulating what several cells have in common."""
     kept = into.entries("traces")
-    for alike in batch.networks(todo):
+    for alike in networks(todo):
         if len(alike) > 1 and alike[0].network not in kept:
             scenario = alike[0].scenario
             if scenario.run.learning != "live":
                 numbers = all_numbers(scenario)
                 traces = simulate_all(scenario.network, scenario.run.seed, numbers, workers)
                 batch.keep_traces(into, alike[0], traces, whole=True)
-        yield from batch.batches(alike, workers.count)
+        yield from batches(alike, workers.count)

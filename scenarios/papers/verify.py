@@ -18,8 +18,8 @@ from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.sweeps.folder import Folder
+from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.sweeps.sweep import sweep
 from scenarios.papers.claims import OURS, Judged, judge
 from scenarios.papers.differences import (

@@ -25,7 +25,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", PATIENCE)
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", PATIENCE)
 
 
 def used(process):

@@ -8,7 +8,7 @@ from asyncdp_sim.runs.outcome import all_numbers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, processes, simulate_some
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps.batch import TOGETHER
+from asyncdp_sim.sweeps.grid import TOGETHER
 from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes
 from tests.benchmarks.ratio import report

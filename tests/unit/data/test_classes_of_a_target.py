@@ -15,7 +15,7 @@ from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps.batch import grid
+from asyncdp_sim.sweeps.grid import grid
 
 ROWS, PUBLIC = 90, 30
 PAIRS = [("0", "1"), ("-1", "1"), ("no", "yes"), ("bad", "good"), ("false", "true"), ("1", "2")]

@@ -20,7 +20,7 @@ from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.sweeps.batch import grid
+from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import Ending
 from tests.one_in import one_in

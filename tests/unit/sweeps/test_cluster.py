@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.manifest import sources
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sweeps.batch import _on_a_worker, _scheduler_there, made_with
+from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
 from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
@@ -30,7 +30,7 @@ KINDS = Path(__file__).parents[3] / "docs" / "kinds"
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
     # Processes that have just been started may be long in coming where the machine is busy.
-    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 120.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     with clustered(2, tmp_path) as found:
         yield found
 
@@ -77,7 +77,7 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
 
 @pytest.mark.long
 def test_a_cluster_that_is_not_there(command, file, monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 0.5)
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 0.5)
     with pytest.raises(SpecError, match="a scheduler that answers"):
         sweep(load(file)[0], file.parent / "result", address="tcp://127.0.0.1:9")
     assert not (file.parent / "result").exists()
@@ -174,7 +174,7 @@ def exported(text: str, folder: Path) -> Settings:
 @pytest.fixture
 def secure_cluster(tmp_path, monkeypatch):
     """Start a scheduler and a worker as the page says, in a folder with certificates."""
-    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 120.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(CERTIFICATES, tmp_path, dirs_exist_ok=True)
     exports, [dask_, *scheduler] = shown()
@@ -192,7 +192,7 @@ def test_a_cluster_with_certificates(secure_cluster, scenario, tmp_path, monkeyp
     """It does the work, and hears nobody without a certificate of its authority."""
     assert sweep(scenario, tmp_path / "far", address=secure_cluster).left == 0
     as_if_let_alone(scenario, tmp_path / "far")
-    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 2.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 2.0)
     stranger = {f"{CLIENT}.cert": "strangers.pem", f"{CLIENT}.key": "strangers.key"}
     refused(scenario, secure_cluster, stranger, "a scheduler that answers")
     plain = {"distributed.comm.require-encryption": None, **NOBODY}

@@ -22,7 +22,7 @@ from asyncdp_sim.runs.problem import Problem, drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import batch
-from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from asyncdp_sim.sweeps.grid import TOGETHER, Cell, batches
 from asyncdp_sim.sweeps.status import status
 from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes, tables
