@@ -376,9 +376,10 @@ class DrawnRows:
 
         A run asks either for all replicates every time, which is ``rows`` = None, or never.
         """
+        if self._cells == 1:
+            return self._of_one_cell(rows)
         first = None if rows is None else rows[: len(rows) // self._cells]
-        drawn = self._of_one_cell(first)
-        return drawn if self._cells == 1 else np.tile(drawn, (self._cells, 1))
+        return np.tile(self._of_one_cell(first), (self._cells, 1))
 
     def _of_one_cell(self, rows: Ints | None) -> Array:
         if rows is None:

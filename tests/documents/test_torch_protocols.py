@@ -34,7 +34,7 @@ def asked(protocol: Any) -> set[str]:
     }
 
 
-INNER = {"counts", "fitness", "lengths", "loss", "spreads", "total"}
+INNER = {"counts", "fitness", "lengths", "loss", "spreads", "total", "width"}
 """Names that only methods of a base itself ask for, which the example replaces."""
 
 
