@@ -32,7 +32,7 @@ from .zscores import LIMIT
 
 N, RUNS = 6, 20_000
 TABLE = table(__file__, "gossip_views.toml")
-TRIED = TABLE["tried"]
+TRIED = [(graph, owner, set(members)) for graph, owner, members in TABLE["tried"]]
 """A graph, an owner, and who attacks it, from 1."""
 
 

@@ -109,8 +109,8 @@ def tasks_handed_out(*, seed=1, count=None, oblivious=False):
     """Return scores of ψ after some updates, and of the time until then."""
     runs, known = handed_out(seed, count or RUNS["routing"]), handed_out(seed, 2)
     for name, tasks in CHOICES:
-        cell = routing.cell_of(runs, name, tasks).result
-        exact = course_of(routing.cell_of(known, name, tasks).result, known, oblivious)
+        cell = routing.chosen(runs, name, tasks).result
+        exact = course_of(routing.chosen(known, name, tasks).result, known, oblivious)
         k, time, psi = cell.columns("curve", "k", "time", "relative_fitness")
         at = AFTER // scenario(cell).run.record_every
         yield apart(f"ψ, {name}, {tasks}", psi[k == AFTER], exact.psi[:, at])
