@@ -1,9 +1,10 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from analysis.exact.learning import exact
+from analysis.exact.learning import Expected, exact
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import tune as module
@@ -27,6 +28,23 @@ def scenario(records=EQUAL, **changes):
     for part, values in changes.items():
         raw[part] |= values
     return Scenario.model_validate(raw)
+
+
+@pytest.mark.parametrize(
+    ("psi", "reach", "said"),
+    [
+        (-1e190, 1.0, "the learning diverges"),
+        (np.inf, 1.0, "the learning diverges"),
+        (0.5, np.inf, "the learning diverges"),
+        (-1e-12, 1.0, ""),
+        (0.5, 9.0, "the projection onto Θ may act"),
+    ],
+)
+def test_an_exact_psi_that_rounding_has_made_is_refused(psi, reach, said):
+    moments = SimpleNamespace(expected_excess=lambda *_: np.array([1.0, psi]))
+    judge = SimpleNamespace(hessian=None, optimum=None, least=1.0, theta_max=5.0)
+    found = Expected.of(SimpleNamespace(judge=None), judge, (moments, moments), reach)
+    assert found.refuted == said
 
 
 def exactly(setting, asked):
