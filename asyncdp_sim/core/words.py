@@ -124,8 +124,8 @@ def duration(seconds: float) -> str:
 
 
 _NOUNS = (
-    "answer cell column edge entry figure graph hospital label message node owner processor query "
-    "record replicate row run server setting step target task tick update value warning"
+    "answer canary cell column edge entry figure graph hospital label message node owner processor "
+    "query record replicate row run server setting step target task tick update value warning"
 )
 _VERBS = {"are": "is", "have": "has", "were": "was", "belong": "belongs", "gain": "gains"}
 _PLURAL = {re.sub("y$", "ie", noun) + "s": noun for noun in _NOUNS.split()} | {"classes": "class"}
