@@ -58,10 +58,10 @@ def tuned(asked):
 def invited(asked):
     found, known = invite(asked), population(asked, private=False)
     given = partial(ends, asked, dataset=known.dataset)
-    best = partial(trial, known, found.best.coalition)
-    if found.best is found.given:
+    best = partial(trial, known, found.best)
+    if found.best == found.given:
         best = given
-    return (found.best.simulated, best), (found.given.simulated, given)
+    return (found.simulated[found.best], best), (found.simulated[found.given], given)
 
 
 def bought(asked):

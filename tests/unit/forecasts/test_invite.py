@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts.advice.invite import NOBODY, _Runs, invite
+from asyncdp_sim.forecasts.advice import contest
+from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
@@ -17,7 +18,7 @@ SHY = banks((3000, 3000, 100), (50.0, 50.0, 0.05))
 
 def test_every_sentence_of_an_invitation():
     found = invite(Scenario.model_validate(SHY), replicates=2)
-    assert found.best.coalition.members == (1, 2)
+    assert found.best.members == (1, 2)
     told = found.lines("banks.toml")
     heads = ("invite", "gains", "everybody", "given", "better", "better", "runs", "data")
     told = [line for line in told if not line.startswith("next best")]
@@ -29,10 +30,10 @@ def test_every_sentence_of_an_invitation():
     assert told[0][10:].startswith("2 owner")
     assert told[1].startswith("gains     ")
     assert "for the average owner at ε = 50: gain " in told[1]
-    assert told[3].startswith("given     3 owners with 6100 records, ρ = 30, T = 60, K = 60: ψ ")
+    assert told[3].startswith("given     3 owners with 6100 records, ρ = 30, K = 60: ψ ")
     assert " times (ψ of everybody over ψ of the best, in the same runs)" in told[4]
     assert " times (ψ as given over ψ of the best, in the same runs)" in told[5]
-    assert told[6].endswith(f"chose the best of {found.choices} coalitions, ρ and T")
+    assert told[6].endswith(f"chose the best of {found.choices} choices")
     assert told[-1] == "data      synthetic records"
 
 
@@ -40,18 +41,18 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     raw = banks((400, 400), (1.0, 1.0))
     found = invite(Scenario.model_validate(raw), replicates=8)
     same = "better    none by leaving anybody out: everybody is the best coalition found"
-    assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
+    assert (same in found.lines()) == (found.best.members == (1, 2))
     kept = replace(found, best=found.everybody)
     assert same in kept.lines()
     own = replace(found, best=found.given)
-    assert "better    none by another ρ or T: no better choice was found" in own.lines()
+    assert "better    none by another ρ: no better choice was found" in own.lines()
 
 
 def test_of_one_owner_alone_no_larger_error_is_stated():
     """It joins nobody: its joint model is as good as its own."""
     found = invite(Scenario.model_validate(banks((400,), (1.0,))), replicates=2)
     nobody, *_ = found.lines()
-    assert "the joint model has no smaller mean error than own models" in nobody
+    assert nobody == f"invite    {NOBODY}"
     assert found.scenario is None
 
 
@@ -87,7 +88,7 @@ def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
     """With the verdict that a forecast of the scenario it ends with gives."""
     asked = Scenario.model_validate(banks(records, (epsilon,) * len(records)))
     found = invite(asked, replicates=4)
-    assert min(len(each.coalition.members) for each in (found.best, *found.others)) > 1
+    assert min(len(each.members) for each in (found.best, *found.others)) > 1
     if found.scenario is not None:
         again = forecast(found.scenario)
         assert again.gains.joint < again.gains.own
@@ -106,17 +107,19 @@ def test_coalitions_in_rounds_leave_out_an_owner_with_much_noise():
     raw = banks((400, 900, 300), (5.0, 5.0, 0.05), updates=30)
     raw |= {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", "step": 0.2}}
     found = invite(Scenario.model_validate(raw), replicates=4)
-    assert 3 not in found.best.coalition.members
+    assert 3 not in found.best.members
 
 
 def test_candidates_that_are_alike_are_counted_once(monkeypatch):
-    tried = set()
-    ranking = _Runs.ranking
+    compared = list[int]()
+    winner = contest.winner
 
-    def noted(runs, coalitions):
-        tried.update(each.settings for each in coalitions)
-        return ranking(runs, coalitions)
+    def noted(plays, *options):
+        compared.append(len(plays))
+        return winner(plays, *options)
 
-    monkeypatch.setattr(_Runs, "ranking", noted)
+    monkeypatch.setattr(contest, "winner", noted)
     found = invite(Scenario.model_validate(SHY), replicates=2)
-    assert found.choices == len(tried)
+    assert compared == [found.choices]
+    # Three couples or everybody, each at three steps; everybody at the first is as given.
+    assert found.choices <= 3 * (3 + 1)

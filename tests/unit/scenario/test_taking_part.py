@@ -15,8 +15,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import gains, traces
-from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
+from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
@@ -363,8 +362,10 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
 def test_advice_calls_owners_by_name():
     bought = buy(named(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
-    found = Trialled(Coalition((1, 3), 40, 3.0, 30, 10), Played(np.ones(3)), bought.owners)
-    assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")
+    found = invite(named(), replicates=2)
+    said = found.said(found.everybody)
+    assert "; owners 1 (St. Mary's), 2 (" in said
+    assert said.endswith(", 3 (costs $5 or $6, whi…)")
 
 
 # Numbers of records that are drawn from a law of the scenario's.
