@@ -14,20 +14,9 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.specification import LONGEST
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import aligned, extent, number
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network, laws, simulate
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import (
-    WIDEST,
-    WIDEST_GAMMA,
-    Constant,
-    Empirical,
-    Exponential,
-    Gamma,
-    Law,
-    Lognormal,
-    NoTime,
-)
 from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
@@ -258,8 +247,8 @@ class FittedLaw:
         durations, and the probability of one as large if that law is true.
     """
 
-    law: Law
-    half: Law
+    law: laws.Law
+    half: laws.Law
     error: float
     distance: float
     p: float
@@ -293,28 +282,30 @@ def fit_law(first: Array, second: Array) -> FittedLaw:
     error = float(values.std(ddof=1)) / sqrt(len(values))
     test = stats.kstest(second, distribution)
     if test.pvalue < POOR:
-        law, half = (Empirical(values=tuple(part.tolist())) for part in (values, first))
+        law, half = (laws.Empirical(values=tuple(part.tolist())) for part in (values, first))
         test = stats.ks_2samp(first, second)
     return FittedLaw(law, half, error, float(test.statistic), float(test.pvalue))
 
 
-def _best(values: Array) -> tuple[float, Law, Callable[[Array], Array]]:
+def _best(values: Array) -> tuple[float, laws.Law, Callable[[Array], Array]]:
     """Return the least criterion (Schwarz; −∞ of a constant), its law and distribution function."""
     from scipy import stats
 
     mean = float(values.mean()) if len(values) > 0 else 0.0
     if mean <= _LEAST or values.std() <= 1e-6 * mean:
-        law: Law = NoTime() if mean <= _LEAST else Constant(value=mean)
+        law: laws.Law = laws.NoTime() if mean <= _LEAST else laws.Constant(value=mean)
         return -inf, law, lambda at: np.asarray(at >= mean * (1 - 1e-5), float)
     values = np.maximum(values, _LEAST)
     logs, sigma = float(np.log(values).mean()), float(np.log(values).std())
     shape, _, scale = stats.gamma.fit(values, floc=0)
-    matches: list[tuple[int, Law, Any]] = [(1, Exponential(mean=mean), stats.expon(scale=mean))]
-    if np.expm1(sigma**2) <= WIDEST**2:
-        law = Lognormal(mean=exp(logs + sigma**2 / 2), cv=sqrt(np.expm1(sigma**2)))
+    matches: list[tuple[int, laws.Law, Any]] = [
+        (1, laws.Exponential(mean=mean), stats.expon(scale=mean))
+    ]
+    if np.expm1(sigma**2) <= laws.WIDEST**2:
+        law = laws.Lognormal(mean=exp(logs + sigma**2 / 2), cv=sqrt(np.expm1(sigma**2)))
         matches.append((2, law, stats.lognorm(sigma, scale=exp(logs))))
-    if shape >= WIDEST_GAMMA**-2:
-        matches.append((2, Gamma(mean=mean, cv=shape**-0.5), stats.gamma(shape, scale=scale)))
+    if shape >= laws.WIDEST_GAMMA**-2:
+        matches.append((2, laws.Gamma(mean=mean, cv=shape**-0.5), stats.gamma(shape, scale=scale)))
     cost = log(len(values))  # of a parameter
     entries = [(n * cost - 2 * fit.logpdf(values).sum(), law, fit.cdf) for n, law, fit in matches]
     return min(entries, key=lambda entry: entry[0])
@@ -465,7 +456,7 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
         on, off = 1 / a / share, 1 / b / share
         curvature = approx_fprime(best.x, lambda x: approx_fprime(x, likelihood, 1e-3), 1e-2)
         wide = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature)), 0.0))
-        part = OnOff(on=Exponential(mean=on), off=Exponential(mean=off))
+        part = OnOff(on=laws.Exponential(mean=on), off=laws.Exponential(mean=off))
         online = f"online {100 * on / (on + off):.3g} % of the time"
         worst = f"standard errors up to {100 * max(wide):.2g} %"
         text = f"on-off, on {number(on)}, off {number(off)} ({worst}), {online}"
@@ -523,10 +514,10 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
             problem = f"a {which} half with too few (answers: {answers}, of an owner: {least})"
             remedy = f"allowed are {ENOUGH} answers in each half, and 3 requests of each owner"
             raise DataError([Fault("", problem, remedy)], str(file))
-    laws, owners = fit_laws(trace, length / 2), fit_owners(trace)
-    half = {stage: [item.half for item in items] for stage, items in laws.items()}
+    fitted, owners = fit_laws(trace, length / 2), fit_owners(trace)
+    half = {stage: [item.half for item in items] for stage, items in fitted.items()}
     early_network = _network(trace, half, fit_owners(halves["first"]), length / 2)
-    final = {stage: [item.law for item in items] for stage, items in laws.items()}
+    final = {stage: [item.law for item in items] for stage, items in fitted.items()}
     network = _network(trace, final, owners, length)
     compared = _compared(early_network, halves["second"], seed)
     _write(network, trace, file, out)
@@ -534,27 +525,27 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
         f"{len(trace.owner):,} requests of {n} owners, "
         f"{len(trace.answered.owner):,} answers in {number(length)} units",
         f"protocol: {', busy '.join(trace.protocol.model_dump(include={'kind', 'busy'}).values())}",
-        *(_words(stage, items) for stage, items in laws.items()),
+        *(_words(stage, items) for stage, items in fitted.items()),
         *owners.lines,
         *compared,
     ]
 
 
-def _words(stage: str, laws: tuple[FittedLaw, ...]) -> str:
+def _words(stage: str, fitted: tuple[FittedLaw, ...]) -> str:
     """Return a stage's laws in words."""
     name = stage if stage == "compute" else f"latency.{stage}"
-    if len(laws) == 1:
-        return f"{name}: {laws[0]}"
-    worst = min(laws, key=lambda item: item.p)
-    return f"{name}: {extent(item.law.mean for item in laws)}, a law per owner; worst: {worst}"
+    if len(fitted) == 1:
+        return f"{name}: {fitted[0]}"
+    worst = min(fitted, key=lambda item: item.p)
+    return f"{name}: {extent(item.law.mean for item in fitted)}, a law per owner; worst: {worst}"
 
 
 def _network(
-    trace: MeasuredTrace, laws: dict[str, list[Law]], owners: FittedOwners, until: float
+    trace: MeasuredTrace, fitted: dict[str, list[laws.Law]], owners: FittedOwners, until: float
 ) -> Network:
     """Return the network of a trace, with budgets that are never exhausted."""
     stages: dict[str, Any] = {
-        stage: items[0] if len(items) == 1 else tuple(items) for stage, items in laws.items()
+        stage: items[0] if len(items) == 1 else tuple(items) for stage, items in fitted.items()
     }
     return Network(
         answers_allowed=(_MANY,) * len(trace.names),
