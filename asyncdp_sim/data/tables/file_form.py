@@ -320,9 +320,7 @@ def _looked_at(
         if seed is not None and public is not None:
             return _chosen(path, public, seed, wide)
         if wide is not None:  # two bytes a letter: a line's end is found by the whole text
-            text = io.TextIOWrapper(file, encoding=wide)
-            file.seek(0)
-            header, *rest = (line.encode(wide) for line in text)
+            header, *rest = (row.encode(wide) for row in _records(path, wide))
             return header, rest[max(len(rest) - kept, 0) :]
         header = first.splitlines(keepends=True)[0] if first else b""  # lines may end in "\r" alone
         if file.seekable():

@@ -1,5 +1,6 @@
 """A look at a column: its type, what is suspicious, and the encoding that fits."""
 
+import gzip
 import shlex
 from pathlib import Path
 
@@ -120,9 +121,12 @@ def test_bands_stand_in_the_order_of_their_numbers_or_in_none(name):
 
 @pytest.mark.parametrize("case", CASES["form"])
 def test_the_form_of_a_file(tmp_path, case):
+    """It is that of the file as it is unpacked; of a gzipped one with wide letters there was none."""
     path = tmp_path / "t.csv"
     path.write_text(case["text"], encoding=case["charset"])
-    assert form_of(str(path), 1) == FileForm(**case["form"])
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    for name in ("t.csv", "t.csv.gz"):
+        assert form_of(str(tmp_path / name), 1) == FileForm(**case["form"])
 
 
 def test_private_rows_do_not_tell_the_form(tmp_path):
