@@ -121,7 +121,7 @@ def test_bands_stand_in_the_order_of_their_numbers_or_in_none(name):
 
 @pytest.mark.parametrize("case", CASES["form"])
 def test_the_form_of_a_file(tmp_path, case):
-    """It is that of the file as it is unpacked; of a gzipped one with wide letters there was none."""
+    """It is that of the file as unpacked: a gzipped one with wide letters was called damaged."""
     path = tmp_path / "t.csv"
     path.write_text(case["text"], encoding=case["charset"])
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
