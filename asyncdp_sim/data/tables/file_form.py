@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -451,6 +451,6 @@ def _rows(file: Any, form: FileForm, *, strict: bool = False) -> Iterator[list[s
     """Yield the header's names, and then the cells of each row that is not empty."""
     text = io.TextIOWrapper(file, encoding=form.charset, errors="replace", newline="")
     lines = islice(text, form.skip, None)
-    cells = csv.reader(lines, delimiter=form.separator, strict=strict)
-    for number, row in enumerate(row for row in cells if len(row) > 0):
-        yield [row[0].lstrip("\ufeff"), *row[1:]] if number == 0 else row
+    begun = next(lines, "").lstrip("\ufeff")  # before a quotation mark it would hide that
+    cells = csv.reader(chain([begun], lines), delimiter=form.separator, strict=strict)
+    yield from (row for row in cells if len(row) > 0)
