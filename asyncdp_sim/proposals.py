@@ -7,12 +7,12 @@ public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -303,32 +303,27 @@ def _chosen(
     from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.runs.replicates import processes
-    from asyncdp_sim.scenario import Scenario, load
+    from asyncdp_sim.scenario import Scenario, from_tables
 
     comment = f"{look.public} public rows drawn again for each owner"
     # Twice the mean number of answers, so that chance seldom spends an owner's budget before T.
     start = Choice(updates=UPDATES_EACH * len(sizes), answers=2 * UPDATES_EACH, said=comment)
-    with TemporaryDirectory() as place:
-        file = Path(place, "scenario.toml")
 
-        def written(choice: Choice) -> Scenario:
-            file.write_text("\n".join(lines(file.parent, choice)), encoding="utf-8")
-            return load(file)[0]
+    def written(choice: Choice) -> Scenario:
+        return from_tables(tomllib.loads("\n".join(lines(Path.cwd(), choice))))[0]
 
-        scenario = written(start)
-        known = population(scenario, private=False)
-        records = known.problem.records
-        lengths = []
-        for owner, x in enumerate(records.features):
-            filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
-            lengths.append(
-                records.lengths_at(owner, filled, np.zeros((len(filled), scenario.numbers)))
-            )
-        bound = float(np.median(np.concatenate(lengths)))
-        start = replace(start, bound=float(f"{bound:.3g}"))
-        known = population(written(start), private=False, dataset=known.dataset, like=known.problem)
-        beginning(progress, "trying steps, lengths and caps")
-        with processes(1) as alone:
-            given = StepLengthCap(start.step, start.updates, start.answers)
-            best = Search(known, MOST_RUNS, alone).best(given)
+    scenario = written(start)
+    known = population(scenario, private=False)
+    records = known.problem.records
+    lengths = []
+    for owner, x in enumerate(records.features):
+        filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
+        lengths.append(records.lengths_at(owner, filled, np.zeros((len(filled), scenario.numbers))))
+    bound = float(np.median(np.concatenate(lengths)))
+    start = replace(start, bound=float(f"{bound:.3g}"))
+    known = population(written(start), private=False, dataset=known.dataset, like=known.problem)
+    beginning(progress, "trying steps, lengths and caps")
+    with processes(1) as alone:
+        given = StepLengthCap(start.step, start.updates, start.answers)
+        best = Search(known, MOST_RUNS, alone).best(given)
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

@@ -426,18 +426,21 @@ def _leaks(seen: _Seen) -> Iterator[str]:
 
 def _correlation(x: Array, y: Array, method: Literal["pearson", "spearman"]) -> float:
     """Return the correlation of values, or of their ranks, without its sign."""
+    if method == "spearman":
+        x, y = _ranks(x), _ranks(y)
+    return float(abs(np.corrcoef(x, y)[0, 1]))
+
+
+def _ranks(values: Array) -> Array:
+    """Return the rank of each value, of equal ones their mean; SciPy would take long to import."""
     import pandas as pd
 
-    if method == "spearman":  # of pandas, it needs SciPy
-        x, y = pd.Series(x).rank().to_numpy(), pd.Series(y).rank().to_numpy()
-    return float(abs(pd.Series(x).corr(pd.Series(y))))
+    return np.asarray(pd.Series(values).rank())
 
 
 def _auc(x: Array, y: Array) -> float:
     """Return the area under the ROC curve of values for labels −1 and 1, at least 1/2."""
-    import pandas as pd
-
-    ranks = pd.Series(x).rank().to_numpy()
+    ranks = _ranks(x)
     positive = y > 0
     n, m = int(positive.sum()), int((~positive).sum())
     area = (ranks[positive].sum() - n * (n + 1) / 2) / (n * m)

@@ -19,7 +19,7 @@ from asyncdp_sim.data.column_profile import (
     target_looked_at,
 )
 from asyncdp_sim.data.splits import name_of, trained_on
-from asyncdp_sim.data.tables.amounts import shows_mark
+from asyncdp_sim.data.tables.amounts import parts_of
 from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm
@@ -444,7 +444,7 @@ def _shows_decimal_mark(seen: "pd.DataFrame", form: FileForm) -> bool:
         if seen[name].dtype.kind in "fiub":
             return True
         texts = (text for text in texts_of(seen[name]) if "." in text or "," in text)
-        if any(shows_mark(text) == form.decimal for text in texts):
+        if any((parts := parts_of(text)) and parts.shown == form.decimal for text in texts):
             return True
     return False
 

@@ -161,14 +161,14 @@ PROPOSE = ("data", "t.csv", "--target", "days", "--owner", "site", "--public", "
 @pytest.mark.long
 def test_a_proposal_has_the_clock_that_it_was_given(command):
     _table()
-    told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.8")
+    told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.87654321")
     said = command.done(*PROPOSE, "--epsilon", "5", "--write", "s.toml", *told).out
     assert "time: in hours" in said
     scenario = load(Path("s.toml"))[0]
     assert scenario.run.time_unit == "hour"
     assert scenario.clock.rate == pytest.approx(1 / 12, rel=1e-5)
     assert scenario.latency.answer.value == 0.5
-    assert scenario.availability.probability == 0.8
+    assert scenario.availability.probability == 0.87654321
     assert scenario.algorithm.rho is None
     said = command.done(*PROPOSE, "--epsilon", "5", "--write", "plain.toml").out
     assert f'time: {ROUNDS}; --every "1 day" sets it to days' in said

@@ -94,6 +94,12 @@ class Parts:
         """Tell whether the digits are a number with this decimal mark."""
         return not math.isnan(self.value(decimal))
 
+    @property
+    def shown(self) -> str | None:
+        """The decimal mark that the cell alone shows; None where it shows none."""
+        marks = [mark for mark in ".," if self.fits(mark)]
+        return marks[0] if len(marks) == 1 and any(s in self.digits for s in ".,") else None
+
     def value(self, decimal: str, power: int = 0) -> float:
         """Return the number times 10 to a power; NaN if the digits are none, or it is infinite."""
         match = _NUMERAL[decimal].fullmatch(self.digits)
@@ -310,21 +316,40 @@ def notation_of(
     )
 
 
-def either_mark(texts: Mapping[str, int]) -> bool:
-    """Tell whether all cells are numbers with both decimal marks, and not the same ones."""
-    amounts = [parts for text in texts if (parts := parts_of(text)) is not None]
-    if not all(parts.fits(".") and parts.fits(",") for parts in amounts):
-        return False
-    return any(parts.value(".") != parts.value(",") for parts in amounts)
+def doubted(texts: Mapping[str, int], decimal: str, *, sure: bool) -> str | None:
+    """Return a cell such as 1,234, if no other shows whether it has a fraction; None for none.
 
+    A cell that is a number with one mark alone shows that mark. Three digits behind it are a
+    fraction where another cell shows three or more, or where the mark is the table's and either
+    most fractions have three or it is a point, as programs write. Where no cell of the column shows
+    a mark, those of the table count, but three digits are no fraction beside whole numbers.
 
-def shows_mark(text: str) -> str | None:
-    """Return the decimal mark that a cell alone shows; None where it shows none."""
-    parts = parts_of(text)
-    if parts is None or parts.fits(".") == parts.fits(","):
+    Parameters
+    ----------
+    texts : mapping
+        From a cell's text to how many cells have it.
+    decimal : str
+        The table's decimal mark.
+    sure : bool
+        Whether a cell of the table shows it.
+    """
+    parts = {text: p for text in texts if not text.isdecimal() and (p := parts_of(text))}
+    unsure = sorted(text for text, p in parts.items() if abs(p.value(".") - p.value(",")) > 0)
+    if len(unsure) == 0:
         return None
-    mark = "." if parts.fits(".") else ","
-    return mark if any(sign in parts.digits for sign in ".,") else None
+    shown = Counter[str | None]()
+    for text, p in parts.items():
+        shown[p.shown] += texts[text]
+    mark = max((decimal, *".,"), key=shown.__getitem__)
+    three = [text for text in unsure if mark in parts[text].digits]
+    if shown[mark] == 0:
+        fractions, groups = sure and not any(map(str.isdecimal, texts)), sure
+    else:
+        behind = [len(p.digits.partition(mark)[2]) for p in parts.values() if p.shown == mark]
+        usual = mark == "." or sum(map(texts.__getitem__, three)) >= shown[mark]
+        fractions = max(behind) >= 3 or (mark == decimal and usual)
+        groups = shown["."] == 0 or shown[","] == 0
+    return next((text for text in unsure if not (fractions if text in three else groups)), None)
 
 
 def _asked(left: Mapping[str, int], all_alike: bool) -> tuple[tuple[str, ...], ...]:

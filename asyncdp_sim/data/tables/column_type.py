@@ -19,12 +19,11 @@ from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
 from asyncdp_sim.data.tables.amounts import (
     UNITS,
     Notation,
-    either_mark,
+    doubted,
     is_unit,
     notation_of,
     one_word,
     parts_of,
-    shows_mark,
 )
 from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import (
@@ -327,9 +326,11 @@ def _of_quantities(
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
-    unlike = any(map(str.isdecimal, texts))  # 1.234 beside 978, which with decimals is 978.000
-    if (unlike or not beside.sure) and numbers <= FEW_WORDS and either_mark(texts):
-        return _two_marks(name, texts)
+    doubt = None
+    if isinstance(known.iloc[0], str):  # numbers of a Parquet file have no mark
+        doubt = doubted(texts, beside.decimal, sure=beside.sure)
+    if doubt is not None and numbers <= FEW_WORDS:
+        return _two_marks(name, doubt)
     remarks = unread_words(known, words, "numbers")
     if "time" in kinds:
         remarks.insert(0, "times of day are read as parts of a day: 12:00 is 0.5")
@@ -350,8 +351,8 @@ def _of_quantities(
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
         return _mixed(name, texts)
-    if not beside.sure and either_mark(texts):
-        return _two_marks(name, texts)
+    if doubt is not None:
+        return _two_marks(name, doubt)
     bounds = sum(count for text, count in texts.items() if read[text].bounded)
     limits = sum(read[text].bounded for text in texts)
     if bounds > len(known) / 2 and limits > len(texts) / 2:  # as >50K and <=50K, which are classes
@@ -364,9 +365,8 @@ def _of_quantities(
     return Fitting("amount", Money(), (*remarks, *unread_words(known, misfits, "amounts")))
 
 
-def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
+def _two_marks(name: str, example: str) -> Fitting:
     """Return the question which mark stands before fractions."""
-    example = next(text for text in sorted(texts) if either_mark({text: 1}))
     both = [
         f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
         f"({typed(name, kind='money', decimal=mark)})"
@@ -387,7 +387,7 @@ def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     if len(units) > 1 and (sure or not few):
         examples = " and ".join(map(repr, units.values()))
         return _question(f"{examples} have different units or currencies: write all in one")
-    marked = {mark: text for text in amounts if (mark := shows_mark(text)) is not None}
+    marked = {parts.shown: text for text, parts in amounts.items() if parts.shown is not None}
     if len(marked) < 2 or units.keys() != {("", "")}:
         return None
     line = " or ".join(typed(name, kind="money", decimal=mark) for mark in marked)

@@ -29,6 +29,8 @@ FACTORS = dict(WORDS["factors"])
 """Factors between units that are often mixed, and whose they are."""
 NEAR = 0.15
 """Relative distance from such a factor."""
+HOT = 60.0
+"""°C below which temperatures of bodies, rooms and weather are."""
 LEAST = 8
 """Cells of an owner, and public ones, that are compared."""
 UNREAD = 0.2
@@ -66,7 +68,7 @@ class UnlikeOwners:
         if len(public) < LEAST:
             return
         usual_misfits = float(misfits[self._first :].mean())
-        codes, median = np.unique(public), float(np.median(public))
+        codes = np.unique(public)
         differences: dict[str, list[str]] = {}
         for owner, rows in self._rows:
             unread = float(misfits[rows].mean()) if len(rows) >= LEAST else 0.0
@@ -77,7 +79,7 @@ class UnlikeOwners:
                 difference = f"{percent(unread)} of the cells cannot be read, of public ones "
                 difference += percent(usual_misfits)
             elif len(present) >= LEAST:
-                difference = _other_codes(present, codes) or _other_unit(present, public, median)
+                difference = _other_codes(present, codes) or _other_unit(present, public)
             differences.setdefault(difference, []).append(owner)
         differences.pop("", None)
         self.lines += [
@@ -146,23 +148,26 @@ def _other_codes(known: Array, usual: Array) -> str:
     return f"the codes are {own}, in public rows {public}"
 
 
-def _other_unit(known: Array, public: Array, median: float) -> str:
+def _other_unit(known: Array, public: Array) -> str:
     """Return in words by which known factor an owner's values differ; empty for none."""
-    own = float(np.median(known))
-    if min(own, median) <= 0:
+    spans = [np.quantile(values, [0.1, 0.5, 0.9]) for values in (known, public)]
+    (low, own, high), (lowest, median, highest) = spans
+    if low <= highest and high >= lowest:
         return ""
-    ratio = max(own / median, median / own)
-    factor = min(FACTORS, key=lambda each: abs(ratio / each - 1))
-    if abs(ratio / factor - 1) > NEAR:
+    how = ""
+    for fahrenheit, celsius in (spans, spans[::-1]):
+        first, middle, last = (fahrenheit - 32) / 1.8
+        alike = celsius[0] <= middle <= celsius[2] and abs(celsius[1]) < HOT
+        if alike and 0.5 < (last - first) / max(celsius[2] - celsius[0], 1e-9) < 2:
+            how = "as between °C and °F"
+    if min(own, median) > 0:
+        ratio = max(own / median, median / own)
+        factor = min(FACTORS, key=lambda each: abs(ratio / each - 1))
+        if abs(ratio / factor - 1) <= NEAR:
+            how = f"{factor:g} times {'larger' if own > median else 'smaller'}{FACTORS[factor]}"
+    if how == "":
         return ""
-    low, high = np.quantile(public, [0.1, 0.9])
-    apart = np.quantile(known, 0.1) > high or np.quantile(known, 0.9) < low
-    if not apart:
-        return ""
-    return (
-        f"the median is {number(own)}, of public rows {number(median)}: {factor:g} times "
-        f"{'larger' if own > median else 'smaller'}{FACTORS[factor]}"
-    )
+    return f"the median is {number(own)}, of public rows {number(median)}: {how}"
 
 
 def learned(

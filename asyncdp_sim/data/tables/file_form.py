@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -320,9 +320,7 @@ def _looked_at(
         if seed is not None and public is not None:
             return _chosen(path, public, seed, wide)
         if wide is not None:  # two bytes a letter: a line's end is found by the whole text
-            text = io.TextIOWrapper(file, encoding=wide)
-            file.seek(0)
-            header, *rest = (line.encode(wide) for line in text)
+            header, *rest = (row.encode(wide) for row in _records(path, wide))
             return header, rest[max(len(rest) - kept, 0) :]
         header = first.splitlines(keepends=True)[0] if first else b""  # lines may end in "\r" alone
         if file.seekable():
@@ -453,6 +451,6 @@ def _rows(file: Any, form: FileForm, *, strict: bool = False) -> Iterator[list[s
     """Yield the header's names, and then the cells of each row that is not empty."""
     text = io.TextIOWrapper(file, encoding=form.charset, errors="replace", newline="")
     lines = islice(text, form.skip, None)
-    cells = csv.reader(lines, delimiter=form.separator, strict=strict)
-    for number, row in enumerate(row for row in cells if len(row) > 0):
-        yield [row[0].lstrip("\ufeff"), *row[1:]] if number == 0 else row
+    begun = next(lines, "").lstrip("\ufeff")  # before a quotation mark it would hide that
+    cells = csv.reader(chain([begun], lines), delimiter=form.separator, strict=strict)
+    yield from (row for row in cells if len(row) > 0)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from math import ceil, inf, isfinite, log
 from typing import Any
 
@@ -218,10 +219,10 @@ class Search:
         """Return the best choice of a search that starts from the given one."""
         start = given.updates / self.choices.owners if self.choices.capped else given.updates
         answers = self.choices.nearest(ceil(start))
-        row = self._with_steps(answers, given.step, FAR)
-        while (step := _beyond(row)) is not None:
-            row = self._with_steps(answers, step, FAR)
-        psi, at = min(row, key=_psi)
+        rows = [self._with_steps(answers, given.step, FAR)]
+        while (step := _beyond(rows[-1])) is not None:
+            rows.append(self._with_steps(answers, step, FAR))
+        psi, at = min(chain(*rows), key=_psi)  # the first of equals, where nothing is learned
         by_answers = dict[int, float]()
         for factor in (1.0, NEAR, 1 / NEAR):
             while (answers := self.choices.nearest(factor * at.answers)) not in by_answers:

@@ -1,6 +1,7 @@
 """Amounts have a closed grammar: a cell is read right, or it is no amount; never something else."""
 
 import math
+from decimal import Decimal
 
 import hypothesis.strategies as st
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from asyncdp_sim.data.column_profile import looked_at, target_looked_at
-from asyncdp_sim.data.tables.amounts import either_mark, notation_of
+from asyncdp_sim.data.tables.amounts import doubted, notation_of
 from asyncdp_sim.data.tables.column_type import Beside
 from tests.tables import table
 from tests.together import together
@@ -129,7 +130,7 @@ def test_known_numbers_are_read_right_in_each_notation(name, decimal):
         expected = expected / 1e3
     if "short" in name:
         expected = np.array([float(f"{x:.3E}") for x in VALUES])
-    if either_mark(dict.fromkeys(texts, 1)):  # the table's mark says, or it is asked
+    if doubted(dict.fromkeys(texts, 1), decimal, sure=False):  # the table says, or it is asked
         assert name == "yen without a fraction"
         assert found.decimal == decimal
         return
@@ -150,7 +151,7 @@ def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, priv
     for x in values:
         text = NOTATIONS[private](x)
         read = found.read(text).value
-        if math.isnan(read) or either_mark({text.strip(" €$₹¥%"): 1}):
+        if math.isnan(read) or doubted({text.strip(" €$₹¥%"): 1}, decimal, sure=False):
             continue
         exact = round(x) if "without a fraction" in private else x
         exact = float(f"{x:.3E}") if "short" in private else exact
@@ -239,16 +240,46 @@ def test_codes_and_places_with_numbers_in_front_are_no_units(texts):
     assert column(texts).type in ("text", "ordered text")
 
 
+POINTS = [f"{j}.{j + 100}" for j in range(1, 90)]
+EUROS = [f"{j},{j + 100} €" for j in range(1, 90)]
+CENTS = [f"{j / 7:.2f}".replace(".", ",") for j in range(10, 90)]
+LENGTHS = [f"{1 + j / 97:.3f}".rstrip("0").replace(".", ",") for j in range(1, 90)]
+THOUSANDS = [f"{17 * j:,}" for j in range(1, 90)]
+DOUBTED = {
+    "points": (".", False, POINTS, True),
+    "euros": (".", False, EUROS, True),
+    "points of a table that shows them": (".", True, POINTS, False),
+    "euros of a table with points": (".", True, EUROS, False),
+    "points, and one shows that they are decimals": (".", False, [*POINTS, "0.5"], False),
+    "points beside a whole number, which has no decimals": (".", True, [*POINTS, "978"], True),
+    "yen among cents": (",", True, [*CENTS, "¥4,828"], True),
+    "a thousand among cents": (",", True, [*CENTS, "4,828"], True),
+    "decimal points in a table with commas": (",", True, [*POINTS, "0.25"], True),
+    "cents and groups": (",", True, [*CENTS, "4.828"], False),
+    "points, of which one has three digits": (".", True, [*map(str, VALUES), "4.828"], False),
+    "lengths": (",", True, LENGTHS, False),
+    "lengths of a table with points": (".", True, LENGTHS, True),
+    "three digits behind a zero": (",", True, [*CENTS, "4,828", "0,025"], False),
+    "thousands": (".", True, THOUSANDS, False),
+    "thousands, and a decimal comma": (".", True, [*THOUSANDS, "12,5"], True),
+    "thousands with cents, and a decimal comma": (".", True, [*THOUSANDS, "1,234.50", "2,5"], True),
+}
+
+
 @together
-@pytest.mark.parametrize("texts", [[f"{j}.{j + 100}" for j in range(1, 90)],
-                                   [f"{j},{j + 100} €" for j in range(1, 90)]])  # fmt: skip
-def test_thousands_or_decimals_are_asked_where_nothing_shows_the_mark(texts):
-    found = column(texts, sure=False)
-    assert found.dropped == "question"
-    assert 'decimal = "."' in found.suspicious[0]
-    assert 'decimal = ","' in found.suspicious[0]
-    assert column(texts, sure=True).dropped == ""
-    assert column([*texts, "0.5 €"[: 3 if "€" not in texts[0] else 5]], sure=False).dropped == ""
+@pytest.mark.parametrize("name", DOUBTED)
+def test_thousands_or_decimals_are_asked_where_the_other_cells_do_not_show_it(name):
+    """A column of thousands with one decimal comma was a thousandth of itself."""
+    decimal, sure, texts, asked = DOUBTED[name]
+    found = column(texts, decimal=decimal, sure=sure)
+    assert (found.dropped == "question") == asked
+    assert ('decimal = "."' in str(found.suspicious)) == asked
+    assert ('decimal = ","' in str(found.suspicious)) == asked
+
+
+def test_numbers_of_a_parquet_file_have_no_mark():
+    numbers = pd.Series([Decimal(text) for text in (*POINTS, "978")] * 2, dtype=object)
+    assert looked_at(numbers, "x", Beside(target=np.arange(180.0) % 7)).dropped == ""
 
 
 def test_flags_and_bounds_have_columns_of_their_own():
@@ -266,11 +297,6 @@ def test_limits_alone_are_classes_and_what_is_too_large_is_counted():
     for word in ("inf", "Infinity", "1e400"):
         found = column([word, *(f"{j / 7:.3f}" for j in range(99))])
         assert found.suspicious[-1].endswith(f"the others (2) count as missing: {word!r}")
-
-
-def test_thousands_of_a_table_with_decimals_are_asked_where_whole_numbers_stand_beside_them():
-    found = column([f"{j},{j + 100}".replace(",", ".") for j in range(1, 90)] + ["978"])
-    assert (found.dropped, 'decimal = ","' in found.suspicious[0]) == ("question", True)
 
 
 def test_texts_that_only_begin_with_numbers_stay_texts():

@@ -1,5 +1,6 @@
 """A look at a column: its type, what is suspicious, and the encoding that fits."""
 
+import gzip
 import shlex
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.column_type import Beside, ordered
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
+from asyncdp_sim.data.tables.read import column_names
 from tests.tables import table
 from tests.together import together
 
@@ -120,9 +122,15 @@ def test_bands_stand_in_the_order_of_their_numbers_or_in_none(name):
 
 @pytest.mark.parametrize("case", CASES["form"])
 def test_the_form_of_a_file(tmp_path, case):
+    """It is that of the file as unpacked, and a mark in front of the header is no part of it."""
     path = tmp_path / "t.csv"
     path.write_text(case["text"], encoding=case["charset"])
-    assert form_of(str(path), 1) == FileForm(**case["form"])
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    head = case["text"].partition("\n")[0].replace('"', "")
+    for name in ("t.csv", "t.csv.gz"):
+        form = form_of(str(tmp_path / name), 1)
+        assert form == FileForm(**case["form"])
+        assert column_names(str(tmp_path / name), form=form) == tuple(head.split(form.separator))
 
 
 def test_private_rows_do_not_tell_the_form(tmp_path):

@@ -42,6 +42,8 @@ KINDS = {
     "thousand": (np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE), "1000 times larger, as between units"),
     "per cent": (np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
                  "100 times smaller, as between a share and per cent."),
+    "Fahrenheit": (np.where(OF_TAL, 0.72 * GLUCOSE + 32, GLUCOSE / 2.5), "as between °C and °F."),
+    "Celsius": (np.where(OF_TAL, GLUCOSE / 2.5, 0.72 * GLUCOSE + 32), "as between °C and °F."),
     "codes": (np.arange(ROWS) % 3 % 2 + OF_TAL, "the codes are 1, 2, in public rows 0, 1."),
     "words": (np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
               "100 % of the cells cannot be read, of public ones 0 %."),

@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from tests.unit.forecasts.banks import banks
@@ -126,6 +127,15 @@ def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
     assert found.scenario == own
     assert found.lines()[0].startswith(f"best      as given, {found.best.setting}: ψ ")
     assert found.lines()[1] == "better    none: no better choice was found"
+
+
+def test_where_noise_drowns_all_that_is_learned_no_step_is_long():
+    """One update leaves the model at its start, whatever the step: all of them were alike."""
+    asked = scenario(privacy=CAPPED | {"epsilon": 1e-9})
+    known = population(asked, private=False)
+    with processes(1) as alone:
+        best = module.Search(known, 2, alone).best(StepLengthCap(1.0, 12, 8))
+    assert best.step <= 1
 
 
 def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeypatch):
