@@ -173,6 +173,12 @@ class Facts:
         sure = plain and alike(self.services) and not self.wires_fail
         return self.services[0] if sure else None
 
+    @property
+    def same_times(self) -> bool:
+        """Whether exchanges of all owners take times of one law."""
+        laws = list(zip(*map(self.laws, STAGES), strict=True))
+        return alike(self.services) and all(own == laws[0] for own in laws)
+
     def moments(self) -> tuple[float, float]:
         """Return E S and E S² of an exchange by an owner drawn by its rate."""
         rates = self.rates or (1.0,) * self.n_owners
