@@ -31,6 +31,7 @@ from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
 from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.network.protocols.kind import JOBS
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
@@ -177,16 +178,12 @@ def meeting(parts: "Network") -> float:
     last, so that P(i_{k+1} = i_k) is short by (N − 1)/(2N)·x of itself, to first order. A regular
     clock's period is off by x/2 of itself at most: ``tests/verification/test_resolution.py``.
 
-    Owners without a clock begin anew when a job ends, at the rate of jobs; so do tasks that are
-    handed out, at the rate of the fastest owner's at most. Where ticks have no rate none meet by
-    rounding.
+    Owners without a clock begin anew when a job ends, at the rate of jobs; so do rounds, steps of
+    servers, and tasks that are handed out. Where ticks have no rate none meet by rounding.
     """
-    rates = parts.clock.rates(parts.n_owners)
+    rates = parts.protocol.rates(parts)
     if parts.clock.saturated:
         rates = tuple(1 / time for time in parts.exchange_times() if time > 0)
-    elif parts.protocol.restarts_immediately:
-        fastest = min(parts.exchange_times())
-        rates = ((parts.protocol.left_open + 1) / fastest,) if fastest > 0 else None
     return 0.0 if rates is None else sum(rate / TICKS_PER_UNIT for rate in rates)
 
 
@@ -195,16 +192,15 @@ def _unresolved(parts: "Network") -> Iterator[Fault]:
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
-    slowest = min(parts.clock.rates(parts.n_owners) or (1.0,))
-    met = meeting(parts)
+    key, events = JOBS if parts.clock.saturated else parts.protocol.paced_by
+    met, slowest = meeting(parts), 1.0
+    if key != "compute":
+        slowest = min(parts.protocol.rates(parts) or (1.0,))
     if slowest * LONGEST < 1:
         rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
-        yield Fault("clock.rate", f"{slowest:g}", rule)
+        yield Fault(key, f"{slowest:g}", rule)
     elif met > REFUSED:
-        clocks = ("clock.rate", "clocks tick")
-        jobs = parts.clock.saturated or parts.protocol.restarts_immediately
-        key, events = ("compute", "jobs end") if jobs else clocks
-        shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+        shown = f"{events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
         steps = f"as time is counted in steps of {1 / TICKS_PER_UNIT:g}"
         remedy = "choose a shorter time unit, by which rates fall and times grow"
         rule = f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, {steps}: {remedy}"
