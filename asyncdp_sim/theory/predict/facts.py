@@ -55,6 +55,11 @@ class Facts:
         return "" if alone else "exchanges of an owner overlap"
 
     @property
+    def overlap(self) -> bool:
+        """Whether every tick starts a job of its own; not where there are no ticks."""
+        return self.protocol.overlap and not self.network.clock.saturated
+
+    @property
     def unasked(self) -> str:
         """Why some owner may never be asked; empty where each is again and again."""
         return ""
@@ -103,7 +108,7 @@ class Facts:
         """
         if self.rates is None:
             return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.protocol.overlap or self.protocol.one_on_one:
+        if self.overlap or self.protocol.one_on_one:
             return self.rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
