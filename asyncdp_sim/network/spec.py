@@ -27,6 +27,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.channels.kind import MESSAGES as LOSSES
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
 from asyncdp_sim.network.owner import MESSAGES
@@ -79,6 +80,7 @@ def conflicts(parts: "Network") -> list[Fault]:
     for key, value in {**laws, "latency.rate_bytes": parts.latency.rate_bytes}.items():
         faults += wrong_length(key, value, n_owners, "number" if "bytes" in key else "law")
     faults += wrong_length("compute", parts.compute, n_owners, "law")
+    faults = faults or [*_never_heard(parts)]
     if len(faults) > 0:
         return faults
     own: list[Fault] = [*parts.protocol.faults_of_network(parts)]
@@ -149,6 +151,15 @@ def _without_pause(parts: "Network") -> Iterator[Fault]:
     if parts.channel.contended is None and min(parts.exchange_times()) == 0:
         rule = f"{subject} needs jobs that take time: set compute or a latency"
         yield Fault("compute", "jobs that take no time", rule)
+
+
+def _never_heard(parts: "Network") -> Iterator[Fault]:
+    """Yield a fault for each kind of message that an update needs and that never arrives."""
+    needed = ["answer", "query", *["request"] * parts.protocol.sends_requests]
+    for message in needed:
+        if min(parts.channel.packet_loss(message).shares(parts.n_owners)) == 1:
+            rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
+            yield Fault(f"channel.{LOSSES[message]}", "1 for every owner", rule)
 
 
 def _resting(parts: "Network") -> Iterator[Fault]:
