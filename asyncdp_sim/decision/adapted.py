@@ -119,7 +119,8 @@ class JointModels:
         nothing = LinearModels(np.zeros((1, 1, 1)), known.constant()[None])
         slope = np.zeros(len(self.scores))
         constant = np.full(len(self.scores), nothing.constants[0, 0])
-        finite = np.asarray(np.isfinite(self.scores).all(axis=(1, 2)))
+        # Squares of larger ones are infinite: their model has diverged, too.
+        finite = np.asarray((np.abs(self.scores) < 1e150).all(axis=(1, 2)))
         if known.trainable:
             for j in np.flatnonzero(finite):
                 margin = replace(known, columns=self.scores[j, trained])

@@ -36,8 +36,7 @@ class Target:
 
     def met(self, central: Array) -> bool:
         """Return whether ψ(θ_L) ≤ psi; ``central`` has shape (1, p)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(self.objective.excess(central)[0] / self.objective.least <= self.psi)
+        return bool(self.objective.excess(central)[0] / self.objective.least <= self.psi)
 
 
 class LiveLearning(Learning):
@@ -101,8 +100,7 @@ class LiveLearning(Learning):
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            points = self._steps.asked(self._state, self._batch(owner, peer), self._asks)
+        points = self._steps.asked(self._state, self._batch(owner, peer), self._asks)
         self.keep(message, points, self._updates)
 
     def broadcast(self) -> object:
@@ -140,13 +138,11 @@ class LiveLearning(Learning):
         points, read_k = self._queries.pop(message)
         staleness = self._updates - read_k
         batch = self._batch(owner, peer, staleness, self._numbers.pop(message, 0))
-        with np.errstate(over="ignore", invalid="ignore"):
-            apply_answers(self._steps, self._state, batch, points, self._answers)
+        apply_answers(self._steps, self._state, batch, points, self._answers)
 
     def update(self) -> None:
         """Complete an update of the answers taken since the last one."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.update(self._state, self._rows)
+        self._steps.update(self._state, self._rows)
         self._answers.end_round(self._rows)
         self._updates += 1
         if self._updates % self._record_every == 0:
@@ -158,8 +154,7 @@ class LiveLearning(Learning):
 
     def server_step(self, server: int) -> None:
         """Let a server (from 1) make its next step."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.advance_server(self._state, server - 1)
+        self._steps.advance_server(self._state, server - 1)
 
     def _batch(self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0) -> AnswerBatch:
         """Return a batch of one answer; the same few are needed again and again."""

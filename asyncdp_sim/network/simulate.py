@@ -359,7 +359,8 @@ def simulate(
     if protocol.may_idle:
         kernel.start(watch(learner, partial(protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
-    stopped = kernel.run_before(horizon)
+    with np.errstate(over="ignore", invalid="ignore"):  # a model may diverge meanwhile
+        stopped = kernel.run_before(horizon)
     end_tick = kernel.tick if stopped else horizon
     if crowd is not None:
         crowd.catch_up(end_tick)

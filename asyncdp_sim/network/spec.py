@@ -27,10 +27,12 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.channels.kind import MESSAGES as LOSSES
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
 from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.network.protocols.kind import JOBS
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
@@ -78,6 +80,7 @@ def conflicts(parts: "Network") -> list[Fault]:
     for key, value in {**laws, "latency.rate_bytes": parts.latency.rate_bytes}.items():
         faults += wrong_length(key, value, n_owners, "number" if "bytes" in key else "law")
     faults += wrong_length("compute", parts.compute, n_owners, "law")
+    faults = faults or [*_never_heard(parts)]
     if len(faults) > 0:
         return faults
     own: list[Fault] = [*parts.protocol.faults_of_network(parts)]
@@ -150,6 +153,15 @@ def _without_pause(parts: "Network") -> Iterator[Fault]:
         yield Fault("compute", "jobs that take no time", rule)
 
 
+def _never_heard(parts: "Network") -> Iterator[Fault]:
+    """Yield a fault for each kind of message that an update needs and that never arrives."""
+    needed = ["answer", "query", *["request"] * parts.protocol.sends_requests]
+    for message in needed:
+        if min(parts.channel.packet_loss(message).shares(parts.n_owners)) == 1:
+            rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
+            yield Fault(f"channel.{LOSSES[message]}", "1 for every owner", rule)
+
+
 def _resting(parts: "Network") -> Iterator[Fault]:
     """Ask that the learner decides who answers at which update, where owners are to rest."""
     if parts.apart is None:
@@ -177,16 +189,12 @@ def meeting(parts: "Network") -> float:
     last, so that P(i_{k+1} = i_k) is short by (N − 1)/(2N)·x of itself, to first order. A regular
     clock's period is off by x/2 of itself at most: ``tests/verification/test_resolution.py``.
 
-    Owners without a clock begin anew when a job ends, at the rate of jobs; so do tasks that are
-    handed out, at the rate of the fastest owner's at most. Where ticks have no rate none meet by
-    rounding.
+    Owners without a clock begin anew when a job ends, at the rate of jobs; so do rounds, steps of
+    servers, and tasks that are handed out. Where ticks have no rate none meet by rounding.
     """
-    rates = parts.clock.rates(parts.n_owners)
+    rates = parts.protocol.rates(parts)
     if parts.clock.saturated:
         rates = tuple(1 / time for time in parts.exchange_times() if time > 0)
-    elif parts.protocol.restarts_immediately:
-        fastest = min(parts.exchange_times())
-        rates = ((parts.protocol.left_open + 1) / fastest,) if fastest > 0 else None
     return 0.0 if rates is None else sum(rate / TICKS_PER_UNIT for rate in rates)
 
 
@@ -195,16 +203,15 @@ def _unresolved(parts: "Network") -> Iterator[Fault]:
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
-    slowest = min(parts.clock.rates(parts.n_owners) or (1.0,))
-    met = meeting(parts)
+    key, events = JOBS if parts.clock.saturated else parts.protocol.paced_by
+    met, slowest = meeting(parts), 1.0
+    if key != "compute":
+        slowest = min(parts.protocol.rates(parts) or (1.0,))
     if slowest * LONGEST < 1:
         rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
-        yield Fault("clock.rate", f"{slowest:g}", rule)
+        yield Fault(key, f"{slowest:g}", rule)
     elif met > REFUSED:
-        clocks = ("clock.rate", "clocks tick")
-        jobs = parts.clock.saturated or parts.protocol.restarts_immediately
-        key, events = ("compute", "jobs end") if jobs else clocks
-        shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+        shown = f"{events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
         steps = f"as time is counted in steps of {1 / TICKS_PER_UNIT:g}"
         remedy = "choose a shorter time unit, by which rates fall and times grow"
         rule = f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, {steps}: {remedy}"

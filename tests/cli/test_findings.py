@@ -28,6 +28,19 @@ def test_every_cell_of_a_sweep_is_judged(case, command):
     assert sorted(found) == sorted(f"  {line}" for line in SWEPT[case]["findings"])
 
 
+def test_owners_that_answer_once_are_not_to_be_weighted(command):
+    """Their algorithm has no steps, and no field that divides them."""
+    Path("s.toml").write_text(SMALL)
+    unequal = "clock={kind='poisson', rate=[1.0, 2.0, 3.0]}"
+    once = ["algorithm={kind='noisy-statistics'}"]
+    once += ["model.theta_max=5.0", "privacy.budget={kind='per-owner-cap', answers=1}"]
+    once += ["privacy.sensitivity={kind='domain', row_norm=1.0, target_max=2.0}"]
+    said = "i_k is not uniform"
+    assert said in command.done("check", "s.toml", "--set", unequal).out
+    settings = [part for setting in (unequal, *once) for part in ("--set", setting)]
+    assert said not in command.done("check", "s.toml", *settings).out
+
+
 def test_a_cell_that_cannot_fit_into_memory_is_refused(command):
     Path("s.toml").write_text(f'{SMALL}[sweep]\n"run.updates" = [20, 2147483647]\n')
     assert command.refused("check", "s.toml", "--set", "run.until=1e9").startswith(

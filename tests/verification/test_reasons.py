@@ -101,6 +101,23 @@ def lacking(found: list[Trace]) -> bool:
     return any(np.any(np.bincount(t.updates["k"])[1:] != 3) for t in found)
 
 
+def late(found: list[Trace]) -> bool:
+    """Whether some owner has none of the first half of the updates, in every run."""
+    return all(len(np.unique(t.updates["owner"][: T // 2])) < 3 for t in found)
+
+
+def interleaved(found: list[Trace]) -> bool:
+    """Whether an owner sends an answer again after it has begun to send another one."""
+    again = EventKind.answer_resent
+    for trace in found:
+        sent = trace.events[np.isin(trace.events["kind"], (EventKind.answer_released, again))]
+        for owner in (1, 2, 3):
+            own = sent[sent["owner"] == owner]
+            if np.any((own["kind"][1:] == again) & (np.diff(own["message"]) != 0)):
+                return True
+    return False
+
+
 def timeless(found: list[Trace]) -> bool:
     return all(trace.update_ticks[-1] == 0 for trace in found)
 
@@ -108,7 +125,8 @@ def timeless(found: list[Trace]) -> bool:
 FACTS: dict[str, Fact] = {
     fact.__name__: fact
     for fact in (
-        regular, delayed, several, together, silenced, piling_up, unanswered, lacking, timeless
+        regular, delayed, several, together, silenced, piling_up, unanswered, lacking, late,
+        interleaved, timeless,
     )
 }  # fmt: skip
 TABLE = table(__file__, "reasons.toml")

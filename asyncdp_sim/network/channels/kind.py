@@ -383,16 +383,11 @@ class ChannelKind(Variant):
 
         It is checked with all parts of the network; ``own_faults`` with the channel's table alone.
         """
-        faults: list[Fault] = []
-        for message, field in MESSAGES.items():
-            loss, key = self.packet_loss(message), f"channel.{field}"
-            wrong = loss.faults(key, n_owners)
-            needed = message != "acknowledgement"  # updates do without
-            if needed and len(wrong) == 0 and min(loss.shares(n_owners)) == 1:
-                rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
-                wrong = [Fault(key, "1 for every owner", rule)]
-            faults += wrong
-        return faults
+        return [
+            fault
+            for message, field in MESSAGES.items()
+            for fault in self.packet_loss(message).faults(f"channel.{field}", n_owners)
+        ]
 
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
         """Return why a message of this airtime (time units) cannot be sent, if it cannot.

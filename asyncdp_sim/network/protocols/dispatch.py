@@ -21,7 +21,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.kind import ProtocolKind
+from asyncdp_sim.network.protocols.kind import JOBS, ProtocolKind, one_every
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 
@@ -284,6 +284,7 @@ class Dispatch(ProtocolKind):
     acts_on_ticks = False
     reads_early = True
     restarts_immediately = True
+    paced_by = JOBS
     hands_out = True
     at_mean = True
     keeps_apart = True
@@ -323,6 +324,11 @@ class Dispatch(ProtocolKind):
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
         follows_owners = self.to == "same" or self.policy is not None
         return None if follows_owners else self.chances(n_owners)
+
+    @override
+    def rates(self, network: Any) -> tuple[float, ...] | None:
+        """Return the rate of tasks at most: that of the fastest owner."""
+        return one_every(min(network.exchange_times()) / self.tasks)
 
     @override
     def faults_of_network(self, network: Any) -> list[Fault]:

@@ -27,7 +27,7 @@ from asyncdp_sim.network.clocks import (
 from asyncdp_sim.network.graphs import Edge, GossipGraph
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
-from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
+from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas.convergence import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
@@ -163,6 +163,7 @@ class Gossip(ProtocolKind):
     at_mean = True
     update_of = "pair"
     of_everybody = True
+    paced_by = ("protocol.clock.rate", "edges whose clocks tick")
     has_learner = trait(lambda self: self.graph.learner)
 
     kind: Literal["gossip"] = "gossip"
@@ -207,9 +208,8 @@ class Gossip(ProtocolKind):
         return [replace(f, allowed=f.allowed.replace("per owner", "per edge")) for f in by_edge]
 
     @override
-    def stall_period(self, network: Any, count: int) -> int | None:
-        n_edges = len(self.graph.edges(network.n_owners))
-        return period_of(self.clock.rates(n_edges), max(count, n_edges))
+    def rates(self, network: Any) -> tuple[float, ...] | None:
+        return self.clock.rates(len(self.graph.edges(network.n_owners)))
 
     def edge_shares(self, n_owners: int) -> tuple[float, ...]:
         """Return each edge's share of all wake-ups, in the order of the edges.

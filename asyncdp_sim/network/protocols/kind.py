@@ -57,6 +57,9 @@ class ProtocolKind(Variant):
     asked_at_most: ClassVar[int | None] = None
     """How many owners are asked for one update, where the protocol draws some of them."""
 
+    paced_by: ClassVar[tuple[str, str]] = ("clock.rate", "owners whose clocks tick")
+    """The field that decides how often exchanges begin, and what happens then."""
+
     # What an owner does at a time.
     overlap: ClassVar[bool] = False
     """Whether every tick starts a job of its own, even while its owner works on another."""
@@ -105,6 +108,11 @@ class ProtocolKind(Variant):
         """Return the share of tasks that the learner gives each owner; None if owners decide it."""
         return None
 
+    def rates(self, network: Any) -> tuple[float, ...] | None:
+        """Return how often exchanges may begin, per time unit and clock; None without a rate."""
+        rates: tuple[float, ...] | None = network.clock.rates(network.n_owners)
+        return rates
+
     def refuses_at_once(self, network: Any) -> bool:
         """Return whether a request to a locked learner is refused, and ends, at its own tick."""
         return False
@@ -133,11 +141,14 @@ class ProtocolKind(Variant):
             yield Fault("protocol.offline", "'vanish'", rule)
 
     def stall_period(self, network: Any, count: int) -> int | None:
-        """Return the mean ticks until ``count`` exchanges may have begun, at least one an owner.
+        """Return the mean ticks until ``count`` exchanges may have begun, at least one a clock.
 
         A run is left for so long before it is looked at for a stall. None where it cannot stall.
         """
-        return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
+        rates = self.rates(network)
+        if rates is None:
+            return None
+        return round(max(count, len(rates)) * TICKS_PER_UNIT / sum(rates)) + 1
 
     def describe(self, network: Any, duration: str, mean: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.
@@ -165,9 +176,13 @@ class ProtocolKind(Variant):
             )
 
 
-def period_of(rates: Sequence[float] | None, count: int) -> int | None:
-    """Return the ticks in which clocks with these rates tick ``count`` times; None without one."""
-    return None if rates is None else round(count * TICKS_PER_UNIT / sum(rates)) + 1
+JOBS = ("compute", "owners whose jobs end")
+"""What paces owners of which each begins its next job when the last one ends."""
+
+
+def one_every(time: float) -> tuple[float, ...] | None:
+    """Return the rate of jobs of this mean time (time units), one after another; None at 0."""
+    return (1 / time,) if time > 0 else None
 
 
 def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:

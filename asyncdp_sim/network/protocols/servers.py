@@ -41,7 +41,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
-from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
+from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, one_every
 from asyncdp_sim.theory.formulas.convergence import disagreement_left
 from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
@@ -356,6 +356,7 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "servers"
+    paced_by = ("compute", "steps that end")
     own_network = True
     may_idle = False  # clients always have work to do, or under way
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
@@ -396,6 +397,11 @@ class Servers(ProtocolKind):
     def reached(self, client: int) -> tuple[int, ...]:
         """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
         return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
+
+    @override
+    def rates(self, network: Any) -> tuple[float, ...] | None:
+        own = max(law.mean for law in per_owner(self.latency, self.count))
+        return one_every(max(network.exchange_times()) + 2 * own)
 
     @override
     def faults_of_network(self, network: Any) -> Iterator[Fault]:

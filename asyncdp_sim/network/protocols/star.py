@@ -25,7 +25,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.kind import ProtocolKind, too_impatient
+from asyncdp_sim.network.protocols.kind import ProtocolKind, one_every, too_impatient
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import BUSY
 
@@ -289,6 +289,7 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     at_mean = False
     update_of = "round"
+    paced_by = ("compute", "rounds that end")
     may_idle = False  # empty rounds are counted
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)
@@ -297,6 +298,10 @@ class Rounds(ProtocolKind):
     kind: Literal["rounds"] = "rounds"
     owners: Count | None = None
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
+
+    @override
+    def rates(self, network: Any) -> tuple[float, ...] | None:
+        return one_every(max(network.exchange_times()))
 
     @override
     def faults_of_network(self, network: Any) -> Iterator[Fault]:

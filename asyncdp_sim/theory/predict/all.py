@@ -89,7 +89,7 @@ def _entangled(facts: Facts) -> str:
         return RESENT
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"
-    if again and loss.bursty and facts.protocol.overlap and not facts.instant:
+    if again and loss.bursty and facts.entangled and not facts.instant:
         return "bursts strike several answers of one owner at a time"
     return ""
 

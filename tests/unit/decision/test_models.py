@@ -96,11 +96,22 @@ def test_an_owner_of_one_class_or_few_rows_has_the_constant_in_every_model():
         np.testing.assert_array_equal(scores[-1], joint.scores(rows.columns))
 
 
-@pytest.mark.parametrize(("classes", "margins"), [(0, False), (2, False), (2, True), (3, False)])
-def test_a_model_that_has_diverged_errs_the_most_and_adapted_it_is_an_own_one(classes, margins):
+@pytest.mark.parametrize(
+    ("classes", "margins", "factor"),
+    [
+        (0, False, np.nan),
+        (2, False, np.nan),
+        (2, True, np.nan),
+        (2, True, 1e200),
+        (3, False, np.nan),
+    ],
+)
+def test_a_model_that_has_diverged_errs_the_most_and_adapted_it_is_an_own_one(
+    classes, margins, factor
+):
     """It has nothing to be pulled towards: zeros would be a guess, which may be better than own."""
     rows, joint = rows_of(classes)
-    lost = LinearModels(joint.coefficients * np.nan, joint.constants)
+    lost = LinearModels(joint.coefficients * factor, joint.constants)
     fair = JointModels(lost.scores(rows.columns), lost, margins=margins)
     fair = fair.calibrated(rows, np.arange(len(rows)))
     models, [uses] = fitted(rows, SIGMA, [fair])

@@ -59,6 +59,25 @@ def test_live_equals_replay(case):
     assert (stale > 0) is CASES[case]["stale"]
 
 
+DIVERGING = {
+    "model": {"kind": "ridge", "regularisation": 0.1},
+    "algorithm": {"kind": "async-gossip", "step": 1e150},
+    "privacy": {"epsilon": 5.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+}
+PAIRS = {
+    "protocol": {"kind": "gossip", "graph": {"kind": "ring"}},
+    "algorithm": {"kind": "gossip-graph", "step": 1e150},
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "parts"), [("broadcast, all copies", {}), ("request", {"latency": {}} | PAIRS)]
+)
+@pytest.mark.parametrize("learning", ["live", "replay"])
+def test_models_that_diverge_are_infinite_without_a_warning(case, parts, learning):
+    assert not np.isfinite(learned(case, learning, **(DIVERGING | parts)).learned.models).any()
+
+
 @pytest.mark.long
 def test_some_models_were_projected_and_some_runs_cut_short():
     outcomes = [learned(case) for case in CASES]

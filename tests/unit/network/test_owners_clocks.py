@@ -11,8 +11,9 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
+from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Dispatch, Push, Request
+from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds, Servers
 from asyncdp_sim.network.spec import NOTICED, REFUSED, meeting
 from asyncdp_sim.trace import EventKind
 from tests.cli.command import Command
@@ -149,6 +150,34 @@ def test_jobs_without_a_clock_too(parts):
     of(compute=Constant(value=4.01 / FASTEST), **parts)
     with pytest.raises(SpecError, match="compute: given owners whose jobs end"):
         of(compute=Constant(value=3.99 / FASTEST), **parts)
+
+
+IN_PLACE_OF_CLOCKS = {
+    "protocol.clock.rate: given edges whose clocks tick": lambda time: Gossip(
+        graph=Complete(), clock=PoissonClock(rate=1 / time / 6)
+    ),
+    "compute: given rounds that end": lambda _: Rounds(),
+    "compute: given steps that end": lambda _: Servers(count=2, read="client-averaged", window=2),
+}
+
+
+@pytest.mark.parametrize("said", IN_PLACE_OF_CLOCKS)
+def test_what_goes_in_place_of_owners_clocks_too(said):
+    def made(time):
+        protocol = IN_PLACE_OF_CLOCKS[said](time)
+        parts = {"answers_allowed": (20,) * 4, "updates": 5, "answers_per_update": None}
+        return Network(**parts, protocol=protocol, compute=Constant(value=time))
+
+    assert meeting(made(1.01 / FASTEST)) == pytest.approx(REFUSED / 1.01)
+    with pytest.raises(SpecError, match=said):
+        made(0.99 / FASTEST)
+
+
+def test_edges_too_slow_for_the_longest_time_are_refused():
+    slow = Gossip(graph=Complete(), clock=PoissonClock(rate=1e-10))
+    parts = {"answers_allowed": (5,) * 4, "updates": 5, "answers_per_update": None}
+    with pytest.raises(SpecError, match=r"protocol\.clock\.rate: given 1e-10"):
+        Network(**parts, protocol=slow)
 
 
 @pytest.mark.long
