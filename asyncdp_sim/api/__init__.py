@@ -42,9 +42,12 @@ def as_count(given: object, name: str, least: int = 1) -> int:
     return int(given.__index__())
 
 
-def as_number(given: object, name: str, allowed: str, fits: Callable[[float], bool]) -> float:
-    """Return a number that ``fits``, or raise a SpecError that says which are allowed."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not fits(float(given)):
+def as_number(given: object, name: str, allowed: str, fits: Callable[[Any], bool]) -> float:
+    """Return a number that ``fits``, or raise a SpecError that says which are allowed.
+
+    A whole number may be too large for a float until it fits.
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not fits(given):
         raise SpecError([Fault(name, show(given), f"allowed is {allowed}")])
     return float(given)
 

@@ -1,8 +1,8 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from asyncdp_sim import results as on_disk
@@ -59,9 +59,8 @@ def load(
     >>> ad.load("lending-sound", ["run.updates=50"]).run.updates
     50
     """
-    if isinstance(settings, str):
-        rule = "a list of texts, each path=value"
-        raise wrong_type("settings", settings, rule)
+    if not isinstance(settings, list | tuple) or not all(isinstance(s, str) for s in settings):
+        raise wrong_type("settings", settings, "a list of texts, each path=value")
     if isinstance(scenario, Mapping):
         scenario_read, notes = from_tables(scenario, settings, allow_code=allow_code)
     else:
@@ -336,7 +335,7 @@ def forecast(
     base, count = as_scenario(scenario).base(), as_count(workers, "workers")
     whose = None if whose is None else str(whose)
     if target is not None:
-        target = as_number(target, "target", "a number > 0", lambda psi: 0 < psi < inf)
+        target = as_number(target, "target", "a number > 0", lambda psi: 0 < psi <= float_info.max)
     with one_thread(), told(progress) as receiver:
         known = population(base, private=private)
         found = forecast_scenario(

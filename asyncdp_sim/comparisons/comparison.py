@@ -14,7 +14,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
-from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width, to_digits
+from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width, within
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
@@ -453,13 +453,8 @@ def _spoken(row: ComparedFigure) -> list[str]:
     mean, low, high = row.contrast
     texts, ends = [row.words, figure(row.first), figure(row.second), figure(mean)], "–"
     if mean is not None and low is not None and high is not None:
-        half = (high - low) / 2
-        ends = f"{figure(low)} … {figure(high)}"
-        if half > 0:
-            texts[-1], ends = (
-                to_digits(mean, half),
-                f"{to_digits(low, half)} … {to_digits(high, half)}",
-            )
+        texts[-1], *pair = (within(end, low, high) for end in (mean, low, high))
+        ends = " … ".join(pair)
     if row.wins is None:
         return [*texts, ends]
     won = f"equal in {row.pairs}" if row.is_alike else f"{row.wins} of {row.pairs}"

@@ -177,6 +177,8 @@ def _spelled(value: object) -> str:
         return "{" + ", ".join(f"{key} = {_spelled(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_spelled, value)) + "]"
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return hex(value)  # Python refuses to write so many decimal digits
     return value.isoformat() if isinstance(value, date | time) else repr(value)
 
 

@@ -44,24 +44,34 @@ def plus_minus(value: float, half: float) -> str:
     return f"{to_digits(value, half)} ± {to_digits(half, half)}"
 
 
+def within(value: float, low: float, high: float) -> str:
+    """Return a number of an interval, to the second digit of half the interval's width.
+
+    In a skewed interval, whose width says nothing of its small numbers, these have digits of their
+    own: one that 0 is outside of, and that is far wider than the number is large.
+    """
+    half = (high - low) / 2
+    if not 0 < half < inf or (low * high > 0 and abs(value) < half / 10):
+        return number(value)
+    return to_digits(value, half)
+
+
 def interval(low: float, high: float) -> str:
-    """Return the ends of an interval, to the second digit of half its width.
+    """Return the ends of an interval, with the digits of :func:`within`.
 
     One number where both ends are the same; nothing where one is not known.
     """
-    half = (high - low) / 2
     if isnan(low) or isnan(high):
         return ""
-    return f"{to_digits(low, half)} to {to_digits(high, half)}" if half > 0 else number(low)
+    ends = [within(end, low, high) for end in (low, high)]
+    return " to ".join(ends) if low < high else ends[0]
 
 
 def estimate(value: float, low: float, high: float, unit: str = "") -> str:
     """Return a number in its unit with its 95 % interval, to the digits that this allows."""
-    half, of = (high - low) / 2, f" {unit}" if unit else ""
-    if not isfinite(half):
-        return f"{number(value)}{of} (95 % interval unknown)"
-    text = to_digits(value, half) if half > 0 else number(value)
-    return f"{text}{of} (95 % interval {interval(low, high)})"
+    of = f" {unit}" if unit else ""
+    ends = interval(low, high) if isfinite(high - low) else "unknown"
+    return f"{within(value, low, high)}{of} (95 % interval {ends})"
 
 
 def figure(value: float | str | None) -> str:

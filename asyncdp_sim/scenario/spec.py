@@ -452,7 +452,7 @@ def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:
     fields = {names[name]: value for name, value in spec if name in spec.model_fields_set}
     new: dict[str, Any] = {}
     faults: list[Fault] = []
-    for name, part in parts.items():
+    for name, part in zip(map(str, parts), parts.values(), strict=True):
         try:
             new[name] = _part(getattr(spec, name, None), name, part)
         except SpecError as error:

@@ -4,10 +4,10 @@ Here ``others`` are objects, and ``contents`` are the same as JSON has them.
 """
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf
 from typing import Any
 
-from asyncdp_sim.core.words import aligned, figure, interval, known, number, to_digits
+from asyncdp_sim.core.words import aligned, figure, interval, known, within
 from asyncdp_sim.decision.alternatives import Alternative
 from asyncdp_sim.decision.forecast import GainForecast
 from asyncdp_sim.sentences.forecast import gains_content, name_of
@@ -114,7 +114,6 @@ def _with_interval(gain: Mapping[str, Any] | None, unit: str | None = None) -> s
     if gain is None:
         return figure(None)
     value, low, high = (known(gain[key]) for key in ("gain", "low", "high"))
-    half, of = (high - low) / 2, f" {unit}" if unit else ""
-    if not (isfinite(half) and half > 0):
-        return f"{number(value)}{of}"
-    return f"{to_digits(value, half)}{of} ({interval(low, high)})"
+    of = f" {unit}" if unit else ""
+    ends = f" ({interval(low, high)})" if 0 < high - low < inf else ""
+    return f"{within(value, low, high)}{of}{ends}"

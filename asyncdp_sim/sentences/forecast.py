@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, to_digits
+from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, within
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
@@ -264,7 +264,7 @@ def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     for name, owner, half in _by_gain(listed):
         level = None if owner["break_even"] is None else owner["break_even"]["value"]
         values = [known(owner[key]) for key in ends]
-        gain = [to_digits(value, half) if half > 0 else figure(value) for value in values]
+        gain = [within(value, *values[1:]) if half > 0 else figure(value) for value in values]
         texts = [name, *(figure(owner[key]) for key in keys), *gain, owner["verdict"]]
         table.append(texts + [figure(level)] * levels)
     return table

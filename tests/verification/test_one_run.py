@@ -18,6 +18,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from tests import scenes
+from tests.whole_owners import WHOLE_OWNERS
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
@@ -239,3 +240,12 @@ def test_guesses_are_of_owners_that_answered() -> None:
     """The rest has no score: it is never guessed."""
     assert 0 < audit_once(scene("run.updates=20"), 100, 1e-3).guesses <= 10
     assert one_run.judged(np.zeros(5), np.ones(5, dtype=np.bool_)) == (0, 0)
+
+
+def test_owners_that_made_local_steps_and_never_answered_are_not_guessed() -> None:
+    late = {"latency": {"answer": {"kind": "constant", "value": 9.0}}, "protocol": {"kind": "push"}}
+    steps = {"kind": "fedasync", "step": 0.1, "mixing": 0.5, "local_steps": 2}
+    ends = {"run": WHOLE_OWNERS["run"] | {"updates": 2, "until": 1e-9}, "algorithm": steps}
+    box = {"model": WHOLE_OWNERS["model"] | {"theta_max": 1.0}}
+    found = audit_once(parse(Scenario, WHOLE_OWNERS | late | ends | box), None, 1e-3)
+    assert (found.guesses, found.epsilon, found.exceeded) == (0, 0.0, False)

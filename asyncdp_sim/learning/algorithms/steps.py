@@ -25,7 +25,7 @@ def project(model: Array, theta_max: float | Array | None) -> Bools | None:
     if theta_max is None:
         return None
     size = np.abs(model)
-    if size.max() <= (theta_max if isinstance(theta_max, float) else np.min(theta_max)):
+    if size.max(initial=0.0) <= (theta_max if isinstance(theta_max, float) else np.min(theta_max)):
         return None
     outside: Bools = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
     if np.count_nonzero(outside) == 0:

@@ -61,7 +61,8 @@ _STEEP = 4000.0
 _LEAST = 5e-324
 """The smallest float."""
 _FAR = 45.0
-"""θ times the distance above ε beyond which losses contribute less than TAIL of δ."""
+"""θ times the distance above ε, and steps above it, beyond both of which losses contribute less
+than TAIL of δ."""
 
 
 class LossLaw(NamedTuple):
@@ -243,7 +244,7 @@ class Composition:
         if epsilon >= self.pure:
             return 0.0
         theta, place = self.order, max(0, floor(epsilon / self.step) - self.first)
-        far = _FAR / theta / self.step if theta > 0 else inf
+        far = max(_FAR, _FAR / theta / self.step) if theta > 0 else inf
         masses = self.masses[place : place + ceil(min(far, len(self.masses)))]
         above = self.step * (self.first + place + np.arange(len(masses))) - epsilon
         above = np.maximum(above, 0.0)

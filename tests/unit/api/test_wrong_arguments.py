@@ -28,6 +28,16 @@ def test_a_dict_of_tables_is_a_scenario():
     assert ad.run({**tables, "sweep": {}}).updates.equals(ad.run(SCENARIO).updates)
     with pytest.raises(ad.SpecError, match="runn: given an unknown key 'runn'; did you mean 'run'"):
         ad.load({**tables, "runn": {}})
+    for key in (3, None, 1.5, b"run"):
+        with pytest.raises(ad.SpecError, match=f"run.{key}: given an unknown key"):
+            ad.load({**tables, "run": {**tables["run"], key: 1}})
+        with pytest.raises(ad.SpecError, match=f"run.{key}: given an unknown key"):
+            SCENARIO.replace(run={key: 1})
+    with pytest.raises(ad.SpecError, match=r"run.updates: given 0x\w+\.\.\.; allowed is"):
+        ad.load({**tables, "run": {"updates": 10**5000}})
+    for settings in ("run.updates=7", [3], 3):
+        with pytest.raises(ad.SpecError, match="settings: given a value of type"):
+            ad.load(tables, settings)
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, "replay"])
@@ -49,8 +59,8 @@ TEXTS = "allowed is a list of 2 different texts"
         ("audit", "workers", (0, 1.5, "2"), COUNT),
         ("audit", "answers", (50,), "allowed is a whole number ≥ 100"),
         ("audit", "runs", (1, 99, 100.0, "100"), "allowed is a whole number ≥ 100"),
-        ("audit", "confidence", (1, "0.9", None, float("nan")), SHARE),
-        ("forecast", "target", (0, -1.0, "0.1", True, np.inf), "allowed is a number > 0"),
+        ("audit", "confidence", (1, "0.9", None, float("nan"), 10**400, 10**5000), SHARE),
+        ("forecast", "target", (0, -1.0, "0.1", True, np.inf, 10**400), "allowed is a number > 0"),
         ("compare", "names", ("ab", 3, ["a"], ["a", "a"], [1, 2]), TEXTS),
     ],
 )

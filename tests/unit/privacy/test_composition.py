@@ -91,6 +91,15 @@ def test_randomised_response_costs_what_its_binomial_law_says(charge, answers, d
     assert response_delta(epsilon * (1 - 1e-4), charge, answers) > delta
 
 
+@COMPOSED
+@pytest.mark.parametrize(("charge", "budget", "answers", "delta"), TABLE["few_of_many"])
+def test_few_answers_of_a_budget_for_many_cost_no_less_than_they_do(charge, budget, answers, delta):
+    """On the coarse lattice of all answers, where losses one step above ε are most of δ."""
+    step = fine_step(((GenericPair(charge), budget),), delta)
+    found = of(GenericPair(charge), answers, delta, step=step)
+    assert response_delta(found.epsilon(delta), charge, answers) <= delta
+
+
 ROUNDED = {
     "off": (0.2, 200, 1e-40, 0.73, 0.999),
     "factor": (20.0, 3, 1e-26, 0.9, 0.9999),

@@ -82,6 +82,8 @@ def test_an_interval_and_an_estimate_have_one_form():
     assert interval(3.1374, 3.1626) == "3.137 to 3.163"
     assert (interval(2.0, 2.0), interval(nan, 1.0)) == ("2", "")
     assert estimate(3.15, 3.1374, 3.1626, "days") == "3.150 days (95 % interval 3.137 to 3.163)"
+    assert estimate(0.0123, 0.0009, 35.2) == "0.0123 (95 % interval 0.0009 to 35)"
+    assert estimate(-2100.0, -9030.2, 12.3) == "-2,100 (95 % interval -9,000 to 0)"
     assert estimate(3.15, -inf, inf) == "3.15 (95 % interval unknown)"
 
 
