@@ -400,11 +400,9 @@ class Scenario(ScenarioFacts):
         DataError
             If the owners are in a table that cannot be read.
         """
-        settings = [
-            setting
-            for swept in sorted(chosen, key=VARIANT.__ne__)  # a variant first, the rest upon it
-            for setting in variant_settings(swept, chosen[swept])
-        ]
+        # a variant first, then whole tables, then what is set in them
+        in_order = sorted(chosen, key=lambda path: (path != VARIANT, len(keys(path))))
+        settings = [s for swept in in_order for s in variant_settings(swept, chosen[swept])]
         swept_paths = [keys(path) for path, _ in settings]
         if all(path in swept_paths for path in EITHER):
             remedy = "allowed is one of algorithm.step and algorithm.rho"

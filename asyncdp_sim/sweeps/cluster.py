@@ -42,6 +42,7 @@ def connected(address: str) -> Iterator[Workers]:
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
+        from distributed.utils import silence_logging_cmgr
     except ImportError:
         raise _refused(address, "pip install 'asyncdp_sim[cluster]' first") from None
     try:
@@ -54,7 +55,7 @@ def connected(address: str) -> Iterator[Workers]:
     except (OSError, ValueError, TimeoutError) as error:
         text = " ".join(str(error).split())
         raise _refused(address, f"a scheduler that answers ({text})") from None
-    with client:
+    with silence_logging_cmgr("critical"), client:  # a lost scheduler is ours to report, in a line
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:

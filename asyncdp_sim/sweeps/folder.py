@@ -99,17 +99,19 @@ class Folder:
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Lock ``scenario.toml``: the lock ends with the process, however that ends."""
-        with (self.root / "scenario.toml").open(encoding="utf-8") as file:
+        place = self.root / "scenario.toml"
+        writable = os.access(place, os.W_OK)  # NFS locks a file only for who may write it
+        with place.open("r+b" if writable else "rb") as file:
             try:
                 import fcntl
 
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # a system without such locks
-                pass
             except BlockingIOError:
                 remedy = "allowed is one sweep at a time: wait for it, or name another --out"
                 fault = Fault("--out", "a sweep that is running", remedy)
                 raise ResultError([fault], str(self.root)) from None
+            except (ImportError, OSError):  # a system, or a file system, without such locks
+                pass
             self._tidy()
             yield
 

@@ -42,6 +42,15 @@ def test_a_cell_is_what_its_tables_say_and_shares_the_rest():
         assert cell.privacy is not scenario.privacy
 
 
+@pytest.mark.parametrize("table_first", [True, False])
+def test_a_swept_field_is_set_in_the_swept_table(table_first):
+    """Found by attack: a table that stood last undid the field, and cells said another airtime."""
+    axes = {"channel.airtime": [0.1, 0.2], "channel": [{"kind": "aloha", "airtime": 0.5}]}
+    scenario = swept(**dict(sorted(axes.items(), reverse=not table_first)))
+    airtimes = [scenario.cell(chosen).channel.airtime for chosen in scenario.grid()]
+    assert airtimes == [0.1, 0.2]
+
+
 def test_a_step_replaces_the_rho_of_the_file_and_a_rho_the_step(tmp_path):
     set_step, notes = load(entry("async-02").file, ["algorithm.step=0.5"])
     assert (set_step.algorithm.step, set_step.algorithm.rho) == (0.5, None)

@@ -1,5 +1,7 @@
 """Sweeps on a Dask cluster, with TLS and without."""
 
+import io
+import logging
 import re
 import shutil
 import subprocess
@@ -131,6 +133,9 @@ def test_a_scheduler_that_goes_away_is_the_machines(raised, said):
 def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster, tmp_path):
     scenario = longer(tmp_path)
     ended = []
+    printed = io.StringIO()
+    handler = logging.StreamHandler(printed)  # as Dask has one on standard error
+    logging.getLogger("distributed").addHandler(handler)
 
     def kill(*_: object) -> None:
         if len(ended) == 0:
@@ -139,6 +144,8 @@ def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster
 
     with pytest.raises(MachineError, match="is gone; finished work is kept"):
         sweep(scenario, tmp_path / "out", address=cluster.address, progress=whole_cells(kill))
+    assert printed.getvalue() == ""
+    logging.getLogger("distributed").removeHandler(handler)
     assert sweep(scenario, tmp_path / "out").left == 0
 
 

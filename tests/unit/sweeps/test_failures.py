@@ -1,6 +1,7 @@
 """Sweeps that go on after a cell failed or the process was killed, and their variants."""
 
 import errno
+import fcntl
 import os
 import random
 import signal
@@ -135,6 +136,23 @@ def test_two_sweeps_in_one_place(scenario, tmp_path):
     sweep(scenario, out, progress=whole_cells(again))
     line = f"{out}: --out: given a sweep that is running; allowed is one sweep at a time: "
     assert said == [line + "wait for it, or name another --out"] * 6
+
+
+def only_what_may_be_written(file: Any, _: int) -> None:
+    """Lock nothing, and refuse what NFS does: an exclusive lock of a file opened to be read."""
+    number = file if isinstance(file, int) else file.fileno()
+    if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def nothing_at_all(*_: Any) -> None:
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+@pytest.mark.parametrize("locked", [only_what_may_be_written, nothing_at_all])
+def test_a_folder_of_a_network_with_its_own_locks_or_none(locked, scenario, tmp_path, monkeypatch):
+    monkeypatch.setattr(fcntl, "flock", locked)
+    assert sweep(scenario, tmp_path / "result").left == 0
 
 
 def three_of_six(scenario: Scenario, out: Path) -> None:
