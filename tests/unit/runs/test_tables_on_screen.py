@@ -46,8 +46,10 @@ def test_a_pipe_has_80_columns(monkeypatch):
     assert screen_width() == SCREEN
 
 
-def test_a_long_cell_is_folded():
-    long = ", ".join(f"{n}.5" for n in range(40))
+@pytest.mark.parametrize(
+    "long", [", ".join(f"{n}.5" for n in range(40)), "of St. Mary's and St. Ann's " * 4 + "hill"]
+)
+def test_a_long_cell_is_folded(long):
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN
     assert " ".join(" ".join(lines).split()) == f"cell owners 0000 {long} 0001 1"
