@@ -28,7 +28,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
-from asyncdp_sim.scenario import spoken
+from asyncdp_sim.scenario import spoken, with_short_digest
 from asyncdp_sim.sentences.label import (
     Label,
     composition,
@@ -568,4 +568,4 @@ def _swept_value(value: Any) -> str:
         kind = [str(value["kind"])] if "kind" in value else []
         rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
         return ", ".join(kind + rest)
-    return value if isinstance(value, str) else show(value)
+    return with_short_digest(value) if isinstance(value, str) else show(value)
