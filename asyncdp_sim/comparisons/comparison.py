@@ -299,13 +299,13 @@ def _pairing(first: Result, second: Result, common: tuple[int, ...]) -> str:
     seeds = [result.manifest["seed"] for result in (first, second)]
     if len(common) == 0:
         why = f"seeds {seeds[0]} and {seeds[1]}" if seeds[0] != seeds[1] else "other replicates"
-        return f"not paired ({why}): 95 % intervals by Welch's t, separate for each figure"
+        return f"not paired ({why}): means, 95 % intervals by Welch's t for each figure"
     left = len(set(first.replicates) ^ set(second.replicates))
     more = f", {left} of one result alone left out" if left > 0 else ""
     which = f"replicate{'s' * (len(common) > 1)} {ranges(common)} of seed {seeds[0]}{more}"
     if len(common) == 1:
         return f"paired by replicate ({which}): one pair has no interval"
-    return f"paired by replicate ({which}): 95 % intervals by Student's t, separate for each figure"
+    return f"paired by replicate ({which}): means, 95 % intervals by Student's t for each figure"
 
 
 def _rows(first: Result, second: Result, common: tuple[int, ...]) -> Iterator[ComparedFigure]:

@@ -14,7 +14,7 @@ from asyncdp_sim.core.words import agreed, ranges
 
 @dataclass(frozen=True)
 class CellRange:
-    """The least and the largest of a number over several cells; one where both read alike.
+    """The least and the largest of a number, of cells or in a result; one where both read alike.
 
     Of 3 and 5 updates a sentence says "3 to 5", of 3 and 3 it says "3".
     """
@@ -25,17 +25,6 @@ class CellRange:
     def __format__(self, spec: str) -> str:
         low, high = f"{self.low:{spec}}", f"{self.high:{spec}}"
         return low if low == high else f"{low} to {high}"
-
-
-@dataclass(frozen=True)
-class Ends(CellRange):
-    """The least and the largest within one result: both are written, even where they are alike.
-
-    Of replicates that ended after 3 and 3 updates a sentence says "3 to 3".
-    """
-
-    def __format__(self, spec: str) -> str:
-        return f"{self.low:{spec}} to {self.high:{spec}}"
 
 
 NumberOrRange = int | float | CellRange
@@ -243,7 +232,7 @@ def from_manifest(value: Any) -> Any:
     """Return a field of one result's manifest as it was: a list is the two ends of a span."""
     if isinstance(value, Mapping):
         return Listed(tuple(value["first"]), value["more"])
-    return Ends(*value) if isinstance(value, list) else value
+    return CellRange(*value) if isinstance(value, list) else value
 
 
 MOST_LISTED = 5

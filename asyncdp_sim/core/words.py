@@ -135,15 +135,17 @@ def duration(seconds: float) -> str:
 
 _NOUNS = (
     "answer canary cell column edge entry figure graph hospital label message node owner processor "
-    "query record replicate row run server setting step target task tick update value warning"
+    "query record replicate row run server setting step target task tick unit update value warning"
 )
 _VERBS = {"are": "is", "have": "has", "were": "was", "belong": "belongs", "gain": "gains"}
 _PLURAL = {re.sub("y$", "ie", noun) + "s": noun for noun in _NOUNS.split()} | {"classes": "class"}
 _ONE = re.compile(
     r"(?<!owner )(?<!server )(?<!row )(?<![\w.,/−-])1 "
-    r"((?:missing (?:or unseen )?|unseen (?:and rare )?|independent |private |public )?)"
+    r"((?:missing (?:or unseen )?|unseen (?:and rare )?|independent |private |public |time )?)"
     rf"({'|'.join(_PLURAL)})\b(?: ({'|'.join(_VERBS)})\b)?"
 )
+_CUT = re.compile(r"\.(?=[a-z_])")
+"""Where a field's path may go on in the next line."""
 
 
 def did_you_mean(asked: str, names: Iterable[str], count: int = 1, cutoff: float = 0.5) -> str:
@@ -230,13 +232,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _words(cell: str) -> list[str]:
     """Return the words of a cell; a field's path is cut after its dots."""
-    return re.sub(r"\.(?=[a-z_])", ". ", cell).split() or [""]
+    return _CUT.sub(r".\v", cell).split() or [""]
 
 
 def _fold(cell: str, width: int) -> list[str]:
     if len(cell) <= width:
         return [cell]
-    return [line.replace(". ", ".") for line in textwrap.wrap(" ".join(_words(cell)), width)]
+    text = _CUT.sub(r".\v", cell)  # no space, which may stand after the dots of a name
+    lines = textwrap.wrap(text, width, expand_tabs=False, replace_whitespace=False)
+    return [line.replace("\v", "") for line in lines]
 
 
 def as_float(value: object) -> float | None:

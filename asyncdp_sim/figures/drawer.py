@@ -40,6 +40,7 @@ GAP = 0.055  # between two names, as a share of the axes' height
 KEY = 0.17  # inches of a row of a legend or of a title
 KEY_LETTERS, LETTERS = 9, 13.5  # of the key before a name, and in an inch of a legend
 LETTER = 0.58  # width of a letter of a title, over its size
+LONG = 8  # letters of a tick's label, beyond which it is a name: names tilt, of numbers some go
 AXES = 0.7  # of a panel, what its axes have
 NARROW = 2.0  # inches that a panel beside another has at least in print
 TALL = 1.6  # inches that the tallest axes have at least in print
@@ -251,11 +252,15 @@ def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
             axes.set(**{f"{side}lim": axis_side.limits})
         if axis_side.owners is not None:
             style.owner_ticks(axes, side, axis_side.owners)
-        if axis_side.ticks is not None and axis_side.labels is None:
-            style.number_ticks(axis, axis_side.ticks)
-        elif axis_side.ticks is not None:
-            axis.set_ticks(axis_side.ticks, axis_side.labels)
+        ticks, labels = axis_side.ticks, axis_side.labels
+        if ticks is not None and labels is None:
+            style.number_ticks(axis, ticks)
+        elif ticks is not None and labels is not None:
+            axis.set_ticks(ticks, labels)
             axis.set_minor_locator(NullLocator())
+            named = side == "x" and max(map(len, labels), default=0) > LONG
+            if named and len("  ".join(labels)) > LETTERS * room:
+                axis.set_tick_params(labelrotation=style.TILT)
         if axis_side.manner == "whole":
             axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         elif axis_side.manner == "share":

@@ -1,5 +1,6 @@
 """Gains of owners by joining, with intervals, in a run or a forecast; and the expected ψ."""
 
+from collections import Counter
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import as_float, estimate, known, number, numbers
+from asyncdp_sim.core.words import agreed, as_float, estimate, known, number, numbers
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, label
@@ -18,6 +19,7 @@ from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.sentences.label import Label
+from asyncdp_sim.sentences.result import counted
 
 GainsWithEnds = tuple[Array, Array, Array]
 """Gains, and the lower and upper ends of their 95 % intervals, (N,) each."""
@@ -94,7 +96,7 @@ def _label(forecast: Mapping[str, Any]) -> Label:
 def _upward(forecast: Mapping[str, Any]) -> Side:
     """Return the axis of gains, in the unit of the errors."""
     unit = f" ({forecast['unit']})" if forecast.get("unit") else ""
-    return Side(f"gain: smaller {forecast['score']}{unit}", grid=True)
+    return Side(f"gain: smaller\n{forecast['score']}{unit}", grid=True)
 
 
 def _marked(places: Any, gains: GainsWithEnds, verdicts: Any) -> list[Layer]:
@@ -121,27 +123,17 @@ def _people(owners: Participants, records: Array) -> Side:
                 ticks=range(1, len(records) + 1), labels=labels)  # fmt: skip
 
 
-def counted(verdicts: Any) -> str:
-    """Return how many owners have which verdict, in a sentence."""
-    gains, worse, same, open_ = (int(np.sum(verdicts == name)) for name in LOOKS)
-    total = len(verdicts)
-    text = f"{gains} of {total} owners gain by joining, {worse} do worse"
-    text += f", {same} have no material difference" if same else ""
-    return f"{text}, {open_} are undecided" if open_ else text
-
-
 def _sentence(forecast: Mapping[str, Any], verdicts: Any) -> str:
     """Return the mean gain and its interval where it is known, and how many owners gain."""
     budgets = [
         epsilon for owner in forecast["owners"] if (epsilon := as_float(owner.get("epsilon")))
     ]
     at = f"At ε = {numbers(budgets)}, " if budgets else ""
+    owners = agreed(counted(Counter(verdicts.tolist()), f"of {len(verdicts)} owners"))
     together = forecast.get("consortium") or {}
     gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
-    if not np.isfinite([gain, low, high]).all():
-        return f"{at}{counted(verdicts)}"
-    mean = f"the mean gain is {estimate(gain, low, high, forecast.get('unit') or '')}"
-    text = f"{at}{mean}: {counted(verdicts)}"
+    mean = f"the mean gain is {estimate(gain, low, high, forecast.get('unit') or '')}; "
+    text = f"{at}{mean if np.isfinite([gain, low, high]).all() else ''}{owners}"
     return f"{text[0].upper()}{text[1:]}"
 
 

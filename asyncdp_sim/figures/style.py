@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -235,7 +236,8 @@ def style(share: float = 1.0) -> Iterator[None]:
         "pdf.fonttype": 42,  # TrueType, which publishers ask for
         "ps.fonttype": 42,
     }
-    with mpl.rc_context(settings | (_SHEET.get() or {})):
+    with mpl.rc_context(settings | (_SHEET.get() or {})), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # of a name: boxes
         yield
 
 

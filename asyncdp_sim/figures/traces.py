@@ -70,10 +70,13 @@ def title_by_update(rows: Columns, result: Result) -> str:
     ``rows`` has a row per answer: an owner made as many updates as it has answers in them.
     """
     owner, count = np.unique(rows["owner"], return_counts=True)
-    most, n_updates = int(np.argmax(count)), len(np.unique(rows["k"]))
-    name = result.participants.labels[result.participants.places(owner[[most]])[0] - 1]
+    most, n_updates = int(count.max()), len(np.unique(rows["k"]))
+    leaders = owner[count == most]
     text = agreed(f"{len(owner)} of {result.n_owners:,} owners made the first {n_updates} updates")
-    return f"{text}; owner {name} made most, {count[most]}" if count.max() > 1 else text
+    if len(leaders) > 1:
+        return f"{text}, none more than {most}"
+    name = result.participants.labels[result.participants.places(leaders)[0] - 1]
+    return f"{text}; owner {name} made most, {most}" if most > 1 else text
 
 
 def _by_time(result: Result) -> Drawn:
@@ -191,8 +194,8 @@ def _survival(result: Result) -> Drawn:
     marks.append(Layer("steps", t[positive], table["survival"][positive], name="measured",
                       look={"color": BLUE}))  # fmt: skip
     axis_name = time_axis(unit_of([result.manifest["scenario"]]))
-    across = Side(axis_name.replace("simulated time", "gap"), limits=(0, t[-1]))
-    side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
+    across = Side(axis_name.replace("simulated time", "time between updates"), limits=(0, t[-1]))
+    side = Side("share longer than $t$", True, (0.5 / len(observed), TOP))
     return table, Panel(marks, across, side, title_gaps(table)), text
 
 
@@ -200,11 +203,12 @@ def title_gaps(table: Columns) -> str:
     """Return how far the measured shares of longer gaps are from the law beside them."""
     measured, name = table["survival"], "law" if "law" in table else "memoryless"
     off = float(np.abs(measured - table[name]).max())
+    text = f"The distribution of times between updates is up to {100 * off:.2g} % off "
     if name == "memoryless":
-        return f"Shares of gaps are up to {100 * off:.2g} % off an exponential law of the same mean"
+        return f"{text}an exponential law of the same mean"
     outside = (measured < table["law_low"]) | (measured > table["law_high"])
-    text = f"Shares of gaps are at most {100 * off:.2g} % off the law of merged Poisson clocks"
-    return f"{text}, outside its {per_cent(LEVEL)} band at {100 * outside.mean():.2g} % of times"
+    text += f"the law of merged Poisson clocks, outside its {per_cent(LEVEL)} band"
+    return f"{text} at {100 * outside.mean():.2g} % of times"
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -430,7 +434,7 @@ def _shares(result: Result) -> Drawn:
     half_axis = 1.4 * max(float((high - even)[0]), float(np.abs(share - even).max()))
     limits = (max(0.0, 1 / n_owners - half_axis), 1 / n_owners + half_axis)
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
-    side = Side("share of the updates", limits=limits, grid=True)
+    side = Side("share of\nthe updates", limits=limits, grid=True)
     text = f"{total:,} updates; {standing}"
     return table, Panel(marks, across, side, title_shares(table)), text
 

@@ -28,12 +28,12 @@ from asyncdp_sim.sentences.label import (
 )
 from asyncdp_sim.sentences.result import (
     ERRORS,
-    NOT_JUDGED,
     decision,
     how_good,
     how_sure,
     if_others_left,
     in_rounds,
+    not_judged,
     theory,
     verdicts,
 )
@@ -93,8 +93,8 @@ def of_result(result: Result) -> Answer:
         ("Private as stated", kept(manifest)),
         (ROWS["how_sure"], how_sure(manifest)),
     ]
-    text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
-    return Answer.from_rows(sentence(text), facts)
+    unknown = f"whether owners gain by joining is {not_judged(manifest)}"
+    return Answer.from_rows(sentence(gain or unknown), facts)
 
 
 def _privacy(manifest: Mapping[str, Any]) -> str:
@@ -124,7 +124,7 @@ def of_sweep(sweep: Sweep) -> Answer:
     unit = unit_of([results[0].manifest["scenario"]])
     epsilons = list(dict.fromkeys(_epsilon(result.manifest) for result in results))
     private = sum(kept(result.manifest) == "yes" for result in results)
-    missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    missing = f"{len(sweep.missing)} failed" if len(sweep.missing) > 0 else ""
     smallest = f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}."
     facts = [
         ("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
@@ -308,7 +308,7 @@ def cells(sweep: Sweep) -> PageTable:
         )
     count, listed = len(sweep.cells), len(rows) - 1
     note = f"{count} finished cells"
-    note += f", {len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    note += f", {len(sweep.missing)} failed" if len(sweep.missing) > 0 else ""
     note += f"; the first {listed} are listed" if listed < count else ""
     note += ". ψ is the median over replicates after the last update. Intervals hold 95 %."
     return PageTable("Cells", rows, note)

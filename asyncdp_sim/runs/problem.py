@@ -396,7 +396,7 @@ def _few(scenario: Scenario, dataset: Dataset, details: bool) -> Iterator[str]:
         yield _PRIVATE
     yield from (f"table: {note}" for note in notes)
     if many:
-        yield f"table: {len(usual)} notes on columns, rows and owners; asyncdp run prints them"
+        yield f"table: {len(usual)} notes on columns, rows, owners: asyncdp run --details"
 
 
 def _cells(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:

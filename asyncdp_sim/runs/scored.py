@@ -248,11 +248,14 @@ def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
     Raises
     ------
     DataError
-        If the targets are no labels of a model that classifies.
+        If no row has a target, or a model that classifies finds no labels.
     """
     features, targets = dataset.scored
     targets, notes = _labelled(scenario, dataset, targets)
     nothing = void(targets)
+    if all(rows.all() for rows in nothing):
+        rule = "a run needs numbers there; a forecast (asyncdp forecast) needs public rows alone"
+        raise DataError([Fault("data.target", "no number in any row of an owner", rule)])
     value = blank(features, nothing), blank(targets, nothing)
     inside, text = _in_domain(scenario, value)
     scored = blank(scenario.model.design(inside[0]), nothing), inside[1]

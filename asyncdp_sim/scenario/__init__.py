@@ -17,5 +17,5 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.owners import Participants
-from asyncdp_sim.scenario.paths import Raw, jsonable, leaves, spoken
+from asyncdp_sim.scenario.paths import Raw, jsonable, leaves, spoken, with_short_digest
 from asyncdp_sim.scenario.spec import Scenario

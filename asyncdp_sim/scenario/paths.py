@@ -218,9 +218,15 @@ def _plain(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"  # every digit, as of a seed
     if isinstance(value, str):  # a choice, unless it is a name such as north-2020.csv
-        return re.sub("[-_]", " ", value) if re.fullmatch("[a-z_-]+", value) else value
+        choice = re.fullmatch("[a-z_-]+", value)
+        return re.sub("[-_]", " ", value) if choice else with_short_digest(value)
     current = as_float(value)
     return str(value) if current is None else number(current)
+
+
+def with_short_digest(text: str) -> str:
+    """Return a text in which digests of files have eight digits, enough to tell them apart."""
+    return re.sub(r"(sha256:[0-9a-f]{8})[0-9a-f]+", r"\1", text)
 
 
 def _values_by_owner(letter: str, given: Sequence[Any]) -> str:

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, within
+from asyncdp_sim.core.words import (
+    aligned,
+    figure,
+    known,
+    number,
+    numbers,
+    percent,
+    plus_minus,
+    within,
+)
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
@@ -134,25 +143,29 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
     if gains.reads == "owner":
         [owner] = gains.owners
         [gain], subject = content["owners"], name_of(owner)
-        condition = _guessing(owner.gain.better_than_guessing)
+        condition = _guessing(gains, better=owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
         return DIFFER if differ else "not known: no owner has rows to be judged on"
     else:
         gain, subject = content["consortium"], AVERAGE
-        condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
+        better = min(gains.joint, gains.adapted) < gains.guessing
+        condition = _guessing(gains, better=better)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
     return condition + joining(gain, gains.unit, _budgets(found, gains.factor), subject, least)
 
 
-def _guessing(better: bool) -> str:
-    return "" if better else "the joint model is no better than guessing; "
+def _guessing(gains: GainForecast, *, better: bool) -> str:
+    known = isfinite(gains.guessing)  # which it is not without rows to be judged on
+    return "the joint model is no better than guessing; " if known and not better else ""
 
 
 def _single_owners(gains: GainForecast) -> str:
     if gains.reads == "owner":
         mine = gains.owners[0].gain
+        if len(mine.by_run) == 0:
+            return ""
         rows = mine.rows_to_decide
         text = f"gains in {mine.better_in} of {len(mine.by_run)} simulated runs"
         return (
@@ -175,7 +188,8 @@ def _break_even_line(gains: GainForecast) -> str:
     known, budgets, subject = gains.break_even, gains.budgets, AVERAGE
     if gains.reads == "owner":
         known, subject = gains.owners[0].break_even, name_of(gains.owners[0])
-    if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
+    unknown = gains.together is None and gains.reads != "owner"
+    if len(budgets) < 2 or unknown or not isfinite(gains.own):
         return ""
     if known is None:
         return f"none up to ε = {number(budgets[-1])}, the largest tried"
@@ -361,7 +375,7 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     weighted = with_ends(mean.by_records.content(), gains.unit)
     yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
-    yield "material", f"{gains.material:.0%} of the own error"
+    yield "material", f"{percent(gains.material)} of the own error"
 
 
 def time_words(found: Forecast) -> str:

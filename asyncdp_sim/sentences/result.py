@@ -28,7 +28,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
-from asyncdp_sim.scenario import spoken
+from asyncdp_sim.scenario import spoken, with_short_digest
 from asyncdp_sim.sentences.label import (
     Label,
     composition,
@@ -47,8 +47,6 @@ from asyncdp_sim.sentences.label import (
     stated_unit,
 )
 
-NOT_JUDGED = "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
-"""Stands in place of the gain of a run."""
 AVERAGE = "the average owner"
 ONE: dict[str, str] = {
     Verdict.GAINS: "{} gains by joining",
@@ -103,7 +101,7 @@ def joining(
         why = "the joint model diverged" if verdict == Verdict.WORSE else "no rows to be judged on"
         return f"{sentence}: {why}"
     percent = round(100 * size / own) if own > 0 else 0
-    share = f", {percent}% of its own error" if percent != 0 else ""
+    share = f", {percent} % of its own error" if percent != 0 else ""
     return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"
 
 
@@ -118,6 +116,8 @@ def errors(means: Mapping[str, float], score: str, unit: str | None) -> str:
         What the errors are.
     unit : str or None
     """
+    if isnan(means["own"]):  # nobody has rows to be judged on
+        return ""
     texts = ", ".join(f"{number(means[key])} {name}" for key, name in ERRORS.items())
     return f"{texts} ({score}{f', {unit}' if unit else ''})"
 
@@ -349,6 +349,15 @@ def decision(manifest: Mapping[str, Any]) -> str | None:
     return joining(together, manifest.get("unit"), epsilons(manifest))
 
 
+def not_judged(manifest: Mapping[str, Any]) -> str:
+    """Return what stands in place of the gain of a run that has none, and why."""
+    if "score" in manifest:
+        return "not judged: no row that is apart from training has a target"
+    if manifest["scenario"]["data"].get("held_out"):
+        return "not judged: asyncdp run of a single cell judges it"
+    return "not judged: no rows are kept apart for it (data.held_out); see asyncdp forecast"
+
+
 def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> tuple[str, str]:
     """Return how good the model is, in the target's unit where rows were kept apart, and of what.
 
@@ -405,7 +414,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
     mean = decision(manifest)
     if mean is None:
-        yield "mean gain", NOT_JUDGED
+        yield "mean gain", not_judged(manifest)
         return
     together = manifest["consortium"]
     yield "mean gain", mean
@@ -415,9 +424,9 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "if others left", if_others_left(left["verdicts"], left, manifest.get("unit"))
     if together["no_better_than_guessing"] > 0:
         yield (
-            "worse than guessing",
-            f"{together['no_better_than_guessing']} owners: joint and adapted model err as much as "
-            "one guess for all cases",
+            "guessing as good",
+            f"{together['no_better_than_guessing']} owners: neither joint nor adapted model errs "
+            "less than one guess for all cases",
         )
     yield (
         "gains are of",
@@ -559,4 +568,4 @@ def _swept_value(value: Any) -> str:
         kind = [str(value["kind"])] if "kind" in value else []
         rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
         return ", ".join(kind + rest)
-    return value if isinstance(value, str) else show(value)
+    return with_short_digest(value) if isinstance(value, str) else show(value)

@@ -216,7 +216,7 @@ def first_screen(lines: Sequence[str], n_owners: int) -> list[str]:
     owners, are left out.
     """
     kept = ("predicted throughput", "predicted: ")
-    left_out = ("offered load", "predicted", "staleness is 0", "theory predicts no")
+    left_out = ("offered load", "predicted", "staleness is 0", "no formula for")
     as_usual = f"network: {n_owners} ticks per unit"
     return [
         line
@@ -370,7 +370,7 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
     yield from (f"predicted {', '.join(values)} ({formula}" for formula, values in alike.items())
     if len(missing) > 0:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in missing.items())
-        yield f"theory predicts no {'; no '.join(reasons)}"
+        yield f"no formula for {'; for '.join(reasons)}"
 
 
 def _value(prediction: Prediction, network: Network) -> str:

@@ -12,7 +12,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from asyncdp_sim.core.messages import Ends, Listed, Notice, NumberOrRange, for_manifest, spanned
+from asyncdp_sim.core.messages import (
+    CellRange,
+    Listed,
+    Notice,
+    NumberOrRange,
+    for_manifest,
+    spanned,
+)
 from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -94,7 +101,7 @@ class EndedEarly(Notice):
     fates: tuple[tuple[str, NumberOrRange], ...]
     counted: ClassVar[bool] = True
     text: ClassVar[str] = (
-        "{replicates} of {of} replicates ended before T = {horizon} updates ({updates}): {why}"
+        "{replicates} of {of} replicates ended after {updates:,} of T = {horizon:,} updates: {why}"
     )
 
     @classmethod
@@ -114,7 +121,7 @@ class EndedEarly(Notice):
             replicates=len(short),
             of=len(traces),
             horizon=horizon,
-            updates=Ends(min(n_updates), max(n_updates)),
+            updates=CellRange(min(n_updates), max(n_updates)),
             why=" or ".join(ending.value for ending, _ in endings.most_common()),
             released=sum(int(trace.released.sum()) for trace in short),
             fates=tuple((fate, number) for fate, number in fates if number > 0),

@@ -108,7 +108,7 @@ def test_check_counts_the_usual_notes_on_a_table_where_they_are_many(command, he
     assert head.startswith("  NOT FOR RELEASE: ")
     assert "not numbers, so missing: 1 cell of the target 'rate'." in targets
     assert "Records without a target: 1." in without
-    assert usual == "  table: 6 notes on columns, rows and owners; asyncdp run prints them"
+    assert usual == "  table: 6 notes on columns, rows, owners: asyncdp run --details"
 
 
 def test_check_says_what_is_not_private(command, here):

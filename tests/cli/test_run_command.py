@@ -239,9 +239,9 @@ def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command, here):
 def test_an_early_end_is_a_warning(command, here):
     cap = 'privacy.budget={kind="per-owner-cap", answers=2}'
     said = command.done("run", "small.toml", "--out", "r", "--set", cap)
-    [warning] = [w for w in manifest(here / "r")["warnings"] if "ended before T = 12" in w]
+    [warning] = [w for w in manifest(here / "r")["warnings"] if " of T = 12 " in w]
     assert warning == (
-        "2 of 2 replicates ended before T = 12 updates (6 to 6): every owner has spent its budget"
+        "2 of 2 replicates ended after 6 of T = 12 updates: every owner has spent its budget"
     )
     assert f"note: {warning}" in said.lines
     assert len(pq.read_table("r/updates.parquet")) == 12

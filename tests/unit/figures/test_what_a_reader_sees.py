@@ -1,5 +1,6 @@
 """Pictures as a reader who never saw the code takes them: nothing hidden, unnamed or cut off."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.style import laid_out, style
 from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, whole, write_table
@@ -144,16 +146,20 @@ def _together(result: Result, owners: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_owners", "axis"),
+    ("n_owners", "axis", "counted"),
     [
-        (3, "owner $i$, with $n_i$ training rows"),
-        (20, "owners, the largest gain first"),
+        (1, "owner $i$, with $n_i$ training rows", "of 1 owner: 0 gain, 1 do worse, 0 no "),
+        (5, "owner $i$, with $n_i$ training rows", "of 5 owners: 3 gain, 1 do worse, 0 no "),
+        (20, "owners, the largest gain first", "of 20 owners: 11 gain, 4 do worse, 0 no "),
     ],
 )
-def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axis, tmp_path):
+def test_gains_are_in_their_order_and_the_axis_names_what_is_there(
+    n_owners, axis, counted, tmp_path
+):
     cell = made(tmp_path / "one", said=scenario(n_owners))
     gain = np.linspace(-1, 2, n_owners)
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
+    columns["name"] = np.array([f"北京 {n} Hospital of the North" for n in columns["owner"]])
     columns |= {"gain": gain, "low": gain - 0.4, "high": gain + 0.4}
     verdicts = np.where(gain > 0.4, "gains", np.where(gain < -0.4, "does worse", "undecided"))
     write_table(cell, "gains", columns | {"verdict": verdicts})
@@ -162,12 +168,16 @@ def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axi
     picture = gains.by_owner(Result.read(cell))
     [axes] = picture.figure.axes
     assert axes.get_xlabel() == axis
-    assert axes.get_ylabel() == "gain: smaller absolute error (days)"
+    assert axes.get_ylabel() == "gain: smaller\nabsolute error (days)"
+    with warnings.catch_warnings(action="error"), style(), laid_out(picture.figure, 100):
+        picture.figure.draw_without_rendering()
+    assert all(name.get_visible() for name in axes.get_xticklabels())
     assert picture.table["gain"].tolist() == gain[::-1].tolist()
     drawn = [points.lines[0].get_ydata().tolist() for points in axes.containers]  # type: ignore[attr-defined]
     assert sorted(np.concatenate(drawn).tolist(), reverse=True) == gain[::-1].tolist()
     assert keys(picture) == [name for name in gains.LOOKS if name in verdicts]
-    assert picture.said.title == gains.counted(verdicts)
+    assert picture.said.title[0].isupper()
+    assert counted in picture.said.title.lower()
 
 
 @pytest.mark.long

@@ -177,6 +177,16 @@ def test_the_first_screen_is_sentences(tmp_path, options, away, sentences):
         assert owner.keys() >= {"joint_gain_low", "verdict", "rows_to_decide", "break_even"}
 
 
+def test_of_an_owner_without_a_target_only_that_is_said(tmp_path):
+    scenario = clinics(tmp_path)
+    rows = pd.read_csv(tmp_path / "all.csv")
+    rows.loc[rows["clinic"] == "C1", "stay"] = np.nan
+    rows.to_csv(tmp_path / "all.csv", index=False)
+    decision, then, *_ = first_screen(forecast(scenario, whose="C1", judged=LINEAR))
+    assert decision == "Decision         undecided for C1 at ε = 100,000: no rows to be judged on"
+    assert then.startswith("How soon")
+
+
 @pytest.mark.parametrize("private", [False, True], ids=["public rows", "all rows"])
 def test_a_break_even_between_two_budgets_is_the_same_wherever_it_stands(tmp_path, private):
     """Without noise clinics of eleven rows gain, at small ε they do not: between is the level."""

@@ -210,7 +210,7 @@ def test_a_horizon_of_one_answer_is_one_answer():
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
     outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))
     assert outcome.summary["max_spent_ratio"] == 1.0
-    assert not any("ended before" in warning for warning in outcome.warnings)
+    assert not any(" ended after " in warning for warning in outcome.warnings)
 
 
 def test_every_sign_of_a_row_has_the_same_length():

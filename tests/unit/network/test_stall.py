@@ -182,7 +182,7 @@ def test_a_first_period_beyond_the_clock_is_cut():
 
 def early_ends(run_: dict[str, Any], **parts: Any) -> list[str]:
     outcome = run(parse(Scenario, {**CASES["scenario"], **parts, "run": run_}))
-    return [said for said in outcome.warnings if "ended before" in said]
+    return [said for said in outcome.warnings if " ended after " in said]
 
 
 @pytest.mark.usefixtures("impatient")

@@ -85,7 +85,7 @@ def test_the_first_screen_is_the_answer(of_run, of_sweep):
         folded = [name for name, _ in seen.elements].index("details")
         assert [each for each in seen.elements[:folded] if each[0] == "svg"] != []
         assert all("open" not in each for each in seen.all("details"))
-    for word in ("Whether owners gain by joining is not judged: data.held_out keeps", "How soon",
+    for word in ("Whether owners gain by joining is not judged: no rows are kept apart", "How soon",
                  "At what privacy ε = 1 per owner for the whole run", "How sure"):  # fmt: skip
         assert word in of_run.said
     assert "the least possible loss" in of_run.said

@@ -46,8 +46,10 @@ def test_a_pipe_has_80_columns(monkeypatch):
     assert screen_width() == SCREEN
 
 
-def test_a_long_cell_is_folded():
-    long = ", ".join(f"{n}.5" for n in range(40))
+@pytest.mark.parametrize(
+    "long", [", ".join(f"{n}.5" for n in range(40)), "of St. Mary's and St. Ann's " * 4 + "hill"]
+)
+def test_a_long_cell_is_folded(long):
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN
     assert " ".join(" ".join(lines).split()) == f"cell owners 0000 {long} 0001 1"
@@ -92,11 +94,17 @@ def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
     gain = {"verdict": verdict, "gain": 0.5, "low": 0.4, "high": 0.6, "own": 2.0}
     text = joining(gain, "h", [2.0, np.inf], "C1", "at least ")
     assert text.startswith(said)
-    assert text.endswith("(95 % interval 0.40 to 0.60), 25% of its own error")
+    assert text.endswith("(95 % interval 0.40 to 0.60), 25 % of its own error")
     unknown = joining(gain | {"gain": "nan"}, None, [np.inf])
     diverged = verdict == "does worse"
     reason = "the joint model diverged" if diverged else "no rows to be judged on"
     assert unknown.endswith(f" without privacy: {reason}")
+
+
+@pytest.mark.parametrize(("more", "held_out", "why"), TABLE["not_judged"])
+def test_a_run_says_why_no_gain_was_judged(more, held_out, why):
+    said = more | {"scenario": {"data": {"held_out": held_out}}}
+    assert on_screen.not_judged(said).startswith(f"not judged: {why}")
 
 
 def test_a_broken_promise_is_never_a_detail():
@@ -120,4 +128,4 @@ def test_what_overflowed_is_infinite_in_the_spread():
 def test_an_early_end_is_said_where_there_was_one(until, told):
     """A run of exactly T updates has not ended early."""
     asked = scenario(run__updates=12, run__replicates=2, run__until=until)
-    assert sum("ended before T" in said for said in run(asked).warnings) == told
+    assert sum(" of T = " in said for said in run(asked).warnings) == told

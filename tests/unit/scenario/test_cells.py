@@ -115,14 +115,14 @@ def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
     said = lines(name)
     assert len(said) < 20
-    assert sum(line.startswith("theory predicts no") for line in said) == 1
+    assert sum(line.startswith("no formula for") for line in said) == 1
     formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
     assert len(set(formulas)) == len(formulas)
 
 
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
 def test_predictions_have_names_and_units_and_no_columns(name):
-    said = ("predicted ", "staleness is 0", "theory predicts no")
+    said = ("predicted ", "staleness is 0", "no formula for")
     predicted = [line for line in lines(name) if line.startswith(said)]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]

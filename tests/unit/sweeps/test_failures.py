@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import MachineError, ResultError, SpecError
+from asyncdp_sim.reports import answer
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.runs import problem
 from asyncdp_sim.runs import run as runs
@@ -64,6 +65,8 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(scenario, tmp_path,
     assert table["private"][2] is None
     assert table["psi_final.mean"][2] is None
     assert set(read_manifest(out)["failed"]) == {"cell-0002", "cell-0003"}
+    assert answer.cells(Sweep.read(out)).note.startswith("4 finished cells, 2 failed. ")
+    assert answer.of_sweep(Sweep.read(out)).facts[-1][1:] == ("2 of 4 cells", "2 failed")
     [*_, one, two, three, four, _] = result_lines(out)
     assert [line[:4] for line in (one, two, three, four)] == ["0000", "0001", "0004", "0005"]
 

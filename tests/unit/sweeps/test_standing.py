@@ -11,7 +11,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.messages import (
-    Ends,
+    CellRange,
     FormattedMessage,
     Listed,
     Noted,
@@ -222,7 +222,7 @@ def noted(*sentences):
 
 def short(replicates, low, high, why=HORIZON, released=0, **fates):
     named = tuple((name.replace("_", " "), count) for name, count in fates.items())
-    return EndedEarly(replicates, 8, 50, Ends(low, high), why, released, named)
+    return EndedEarly(replicates, 8, 50, CellRange(low, high), why, released, named)
 
 
 def test_what_every_cell_says_is_said_once():
@@ -238,7 +238,7 @@ def test_runs_that_ended_early_are_one_note_per_reason():
     second = short(2, 3, 12, released=100, collided=10, were_discarded=40)
     assert words([[data], [data, first], [data, spent], [data, second]]) == [
         "data",
-        "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
+        "cells 1, 3: 2 to 8 of 8 replicates ended after 3 to 20 of T = 50 updates: the time "
         "horizon was reached; of the released answers, 10 to 50 % collided, 0 to 40 % were "
         "discarded",
         f"cell 2: {spent.describe()}",
@@ -265,7 +265,7 @@ def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
 def test_a_note_of_one_kind_of_run_keeps_its_numbers():
     said = short(8, 3, 4, released=200, collided=100)
     assert said.describe() == (
-        f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 "
+        f"8 of 8 replicates ended after 3 to 4 of T = 50 updates: {HORIZON}; of 200 "
         "released answers, 100 collided"
     )
     assert words([[said], [said]]) == [said.describe()]
@@ -274,14 +274,14 @@ def test_a_note_of_one_kind_of_run_keeps_its_numbers():
     assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).describe()}"]
 
 
-def test_ends_that_are_alike_are_both_said_of_one_cell_alone():
-    assert "(3 to 3)" in short(8, 3, 3).describe()
-    both = "cells 0, 1: 7 to 8 of 8 replicates ended before T = 50 updates (3): "
+def test_ends_that_are_alike_are_one_number():
+    assert " ended after 3 of T = 50 updates" in short(8, 3, 3).describe()
+    both = "cells 0, 1: 7 to 8 of 8 replicates ended after 3 of T = 50 updates: "
     assert words([[short(8, 3, 3)], [short(7, 3, 3)]]) == [both + HORIZON]
 
 
 def test_targets_that_were_reached_sooner_or_later_are_one_note():
-    cells = [[TargetReached(8, 8, Ends(12, 40))], [TargetReached(5, 8, Ends(9, 31))]]
+    cells = [[TargetReached(8, 8, CellRange(12, 40))], [TargetReached(5, 8, CellRange(9, 31))]]
     both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
     assert words(cells) == [both]
 
@@ -308,7 +308,7 @@ def test_many_notes_that_differ_in_numbers_are_one():
 def test_a_cell_that_warns_twice_is_named_once():
     assert words([noted("a", "a"), []]) == ["cell 0: a"]
     assert words([[short(8, 3, 4), short(7, 3, 5)], []]) == [
-        f"cell 0: 7 to 8 of 8 replicates ended before T = 50 updates (3 to 5): {HORIZON}"
+        f"cell 0: 7 to 8 of 8 replicates ended after 3 to 5 of T = 50 updates: {HORIZON}"
     ]
 
 
@@ -345,7 +345,7 @@ RECORDS = (
     silent(range(1, 10)),
     reason("timing: {why}", why="a trigger {of braces}"),
     short(8, 3, 3, released=200, collided=100, were_lost=1),
-    Noted.from_sentence(FormattedMessage("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
+    Noted.from_sentence(FormattedMessage("{codes} codes", codes=CellRange(0, 2)), "of a table: {}"),
     Noted.from_sentence("a plain line {with braces}"),
 )
 
