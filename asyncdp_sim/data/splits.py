@@ -104,7 +104,7 @@ def keep_apart(
             ranked = np.argsort(-order[owner - 1], kind="stable")
         count = n - left
         if persons is not None:
-            ranked = _by_person(persons[owner - 1], ranked)
+            ranked = by_person(persons[owner - 1], ranked)
             count = _of_whole_persons(persons[owner - 1][ranked], count)
         apart.append(np.sort(ranked[:count]))
         kept.append(np.sort(ranked[count:]))
@@ -114,10 +114,21 @@ def keep_apart(
     return kept, apart
 
 
-def _by_person(persons: Ints, ranked: Ints) -> Ints:
+def by_person(persons: Ints, ranked: Ints) -> Ints:
     """Return ranked rows with those of a person together, persons in the order of their first."""
     _, firsts, group = np.unique(persons[ranked], return_index=True, return_inverse=True)
     return ranked[np.argsort(firsts[group], kind="stable")]
+
+
+def half_of(rows: Ints, persons: Ints, generator: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return a random half of some rows or a little more, and the others, all of whole persons.
+
+    ``persons`` names the person of each row of the table.
+    """
+    order = by_person(persons, generator.permutation(rows))
+    ends = np.append(np.flatnonzero(np.diff(persons[order])) + 1, len(order))
+    count = ends[np.searchsorted(ends, (len(order) + 1) // 2)]
+    return order[:count], order[count:]
 
 
 def _of_whole_persons(persons: Ints, least: int) -> int:

@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit, half_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.rows import Encoded
 
@@ -42,6 +42,8 @@ class PublicKnowledge:
         Rows of no owner that is known.
     last : bool
         Whether the public rows are the last of the table that the owners' rows are in.
+    persons : array of int (M,)
+        The person of each public row, below M; where nothing names persons, each is its own.
     """
 
     features: Array
@@ -51,6 +53,7 @@ class PublicKnowledge:
     names: tuple[str, ...]
     others: int
     last: bool
+    persons: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ class PublicTable:
             public_targets=targets,
             table=self.rows,
             projection=self.projection,
+            persons=self.known.persons,
         )
 
 
@@ -181,34 +185,37 @@ def require_targets(known: PublicKnowledge) -> None:
     raise DataError([Fault("data.public_records", problem, rule)])
 
 
-def unlike(features: Array, targets: Array, like: Ints, n_owners: int) -> Unlikeness:
+def unlike(known: PublicKnowledge, rows: Ints) -> Unlikeness:
     """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
 
-    Parameters
-    ----------
-    features, targets, like
-        As in :class:`PublicKnowledge`.
-    n_owners : int
+    It is of some public rows. Those of one person are alike, so that they show less of an owner
+    than rows of as many persons.
     """
-    shares = np.zeros(n_owners)
-    has_target = ~np.isnan(targets)
-    x, y, like = features[has_target], targets[has_target], like[has_target]
-    of_owners = like >= 0
-    counts = np.bincount(like[of_owners], minlength=n_owners)
-    seen = np.flatnonzero(counts)
-    total = int(counts.sum())
-    if len(seen) < 2 or total <= len(seen):
-        return Unlikeness(0.0, 0.0, shares, seen)
+    shares = np.zeros(len(known.sizes))
+    rows = rows[~np.isnan(known.targets[rows])]
+    x, y = known.features[rows], known.targets[rows]
+    of_owners = known.like[rows] >= 0
+    owners, whose = known.like[rows][of_owners], known.persons[rows][of_owners]
+    counts = np.bincount(owners, minlength=len(shares))
+    seen, total = np.flatnonzero(counts), len(owners)
+    named, group = np.unique(owners * len(known.persons) + whose, return_inverse=True)
+    if len(seen) < 2 or len(named) <= len(seen):
+        return Unlikeness(0.0, np.inf, shares, seen)
     inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
     error = y - x @ (inverse @ (x.T @ y / len(y)))
-    slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
+    slopes = (x * error[:, None])[of_owners]
     slopes = slopes - slopes.mean(axis=0)
-    sums = np.zeros((n_owners, x.shape[1]))
+    sums = np.zeros((len(shares), x.shape[1]))
     np.add.at(sums, owners, slopes)
     own = sums[seen] / counts[seen, None]
     distance = np.einsum("ia,ab,ib->i", own, inverse, own)
     among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
     within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
+    if len(named) < total:
+        of_persons = np.zeros((len(named), x.shape[1]))
+        np.add.at(of_persons, group, slopes - (sums / np.maximum(counts, 1)[:, None])[owners])
+        within = float(np.einsum("ga,ab,gb->", of_persons, inverse, of_persons)) / total
+        within *= len(named) / (len(named) - len(seen))
     variance, half, shares[seen] = apart(
         distance, within / counts[seen], counts[seen] / total, x.shape[1]
     )
@@ -250,9 +257,8 @@ class PublicRows(Variant):
         rows = np.arange(len(known.targets))
         if self.redrawn > 0:
             generator = streams.generator("data", "stand-in", "half", *again)
-            rows = np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
-        like = known.like[rows]
-        unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
+            rows = np.sort(half_of(rows, known.persons, generator)[0])
+        like, unlikeness = known.like[rows], unlike(known, rows)
         drawn = []
         for i, size in enumerate(known.sizes):
             generator = streams.generator("data", "owner", i + 1, "stand-in", *again)
@@ -291,6 +297,8 @@ class Ground:
         Whether public rows are in a file of their own.
     last : bool
         Whether they are the last rows of the table.
+    persons : array of int
+        The person of each public row.
     """
 
     split: SplitKind
@@ -300,6 +308,7 @@ class Ground:
     projection: Projection
     apart: bool
     last: bool
+    persons: Ints
 
     def known(self, asked: TableToSplit) -> tuple[PublicKnowledge, list[Ints]]:
         """Return what is public about the table, and which of its private rows are whose."""
@@ -310,7 +319,8 @@ class Ground:
         like = self.split.likened(whose, asked.values_of, self.first, len(targets), self.apart)
         sizes = tuple(map(len, rows))
         others, last = self.first - sum(sizes), self.last and len(targets) > 0
-        return PublicKnowledge(features, targets, like, sizes, whose.names, others, last), rows
+        public = features, targets, like
+        return PublicKnowledge(*public, sizes, whose.names, others, last, self.persons), rows
 
     def replaced(
         self, stand_in: PublicRows, asked: TableToSplit, streams: Streams | Scope

@@ -79,7 +79,7 @@ class Alike:
 def alike(table: PublicTable) -> Alike:
     """Return what public rows that name their owner show of differences between owners."""
     known = table.known
-    found: Unlikeness = unlike(known.features, known.targets, known.like, len(known.sizes))
+    found: Unlikeness = unlike(known, np.arange(len(known.targets)))
     if len(found.seen) < 2:
         return Alike("unknown")
     counts = np.bincount(known.like[known.like >= 0], minlength=len(known.sizes))
@@ -87,7 +87,7 @@ def alike(table: PublicTable) -> Alike:
     figures = (found.variance, found.half_width, rows)
     if found.variance > found.half_width:
         return Alike("differ", *figures)
-    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)):
+    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)) or np.isinf(found.half_width):
         return Alike("unknown", *figures)
     return Alike("no difference shown", *figures)
 

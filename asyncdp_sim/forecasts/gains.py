@@ -23,7 +23,7 @@ from asyncdp_sim.core.progress import counted
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.splits import trained_on
+from asyncdp_sim.data.splits import by_person, half_of, trained_on
 from asyncdp_sim.data.surrogates import PublicTable
 from asyncdp_sim.decision import (
     CrossValidation,
@@ -420,9 +420,9 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": data}))
     for number in range(HALVES):
         generator = streams.generator("forecast", "half", number)
-        order = generator.permutation(usable)
-        first, other = np.split(order, [(len(order) + 1) // 2])
-        drawn = scenario.part(table.dataset(_substitutes(first, sizes, generator)))
+        first, other = half_of(usable, table.known.persons, generator)
+        substitutes = _substitutes(first, table.known.persons, sizes, generator)
+        drawn = scenario.part(table.dataset(substitutes))
         on_half = _on(with_all_rows, drawn)
         records = np.array(drawn.records)
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
@@ -462,14 +462,25 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     return forecast.everywhere(together=None, break_even=None) if differ else forecast
 
 
-def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
-    """Return rows of a half for each owner, no row twice as far as the half has enough."""
+def _substitutes(
+    first: Ints, persons: Ints, sizes: Sequence[int], generator: np.random.Generator
+) -> list[Ints]:
+    """Return rows of a half for each owner, no row twice as far as the half has enough.
+
+    Rows of a person are at one owner, unless it has room for some of them only.
+    """
     if sum(sizes) <= len(first):
-        order = generator.permutation(first)
+        order = by_person(persons, generator.permutation(first))
         return [np.sort(part) for part in np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])]
-    return [
-        np.sort(generator.choice(first, size=size, replace=size > len(first))) for size in sizes
-    ]
+    _, whose, counts = np.unique(persons[first], return_inverse=True, return_counts=True)
+    rows_of = np.split(first[np.argsort(whose, kind="stable")], np.cumsum(counts)[:-1])
+    parts = list[Ints]()
+    for size in sizes:
+        chosen = whose[generator.choice(len(first), size=size, replace=size > len(first))]
+        if size <= len(first):
+            chosen = chosen[np.sort(np.unique(chosen, return_index=True)[1])]
+        parts.append(np.sort(np.concatenate([rows_of[person] for person in chosen])[:size]))
+    return parts
 
 
 def _owners_of_half(records: Ints, generator: np.random.Generator) -> list[int]:

@@ -167,8 +167,7 @@ def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: 
     if problem.alone is not None:
         writer.table("alone.parquet", participants.numbered(alone_columns(problem.alone)))
     if outcome.gains is not None:
-        gains = outcome.gains.columns(participants.names)
-        writer.table("gains.parquet", participants.numbered(gains))
+        writer.table("gains.parquet", outcome.gains.columns(participants))
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
@@ -185,7 +184,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
 def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     """Return the manifest of a result, and its label."""
     written = manifests.described(outcome.scenario)
-    problem, names = outcome.problem, outcome.problem.participants.names
+    problem, participants = outcome.problem, outcome.problem.participants
     network = outcome.scenario.network
     content = {
         "schema": SCHEMA,
@@ -197,7 +196,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "end_ticks": [int(trace.end_tick) for trace in outcome.traces],
         "events": all(trace.events is not None for trace in outcome.traces),
         "columns": list(outcome.dataset.columns),
-        **({} if len(names) == 0 else {"owner_names": list(names)}),
+        **({"owner_names": list(participants.names)} if len(participants.names) > 0 else {}),
         "constants": {
             **vars(problem.posed.constants),
             "noise_bound": problem.xi,
@@ -218,7 +217,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     }
     unit = outcome.scenario.data.target_unit
     if outcome.gains is not None:
-        content |= outcome.gains.content(unit, names)
+        content |= outcome.gains.content(unit, participants)
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     labelled = label([content])  # reads the rest of the manifest

@@ -3,7 +3,7 @@
 Predictions have the shape (J, n, S): of J models, n rows, and S scores of a row.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from asyncdp_sim.data.dataset import only_labels
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.results.columns import arrow_texts
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 
 RUNS = 10
 """Replicates whose models are judged, the first ones: their noise is a small part of intervals."""
@@ -70,12 +70,12 @@ class Gains:
         places = [i for i, gain in enumerate(self.owners) if gain.verdict is decision.Verdict.GAINS]
         return places if 1 < len(places) < len(self.owners) else []
 
-    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+    def columns(self, participants: Participants) -> dict[str, Any]:
         """Return ``gains``: one row per owner; absent is null, of an owner without rows."""
         rows = [gain.content() for gain in self.owners]
-        columns: dict[str, Any] = {"owner": np.arange(1, len(rows) + 1, dtype=np.int32)}
-        if len(names) > 0:
-            columns["name"] = arrow_texts(names)
+        columns: dict[str, Any] = {"owner": np.array(participants.numbers, dtype=np.int32)}
+        if len(participants.names) > 0:
+            columns["name"] = arrow_texts(participants.names)
         for key, first in rows[0].items():
             cells = [row[key] for row in rows]
             if isinstance(first, str):
@@ -84,16 +84,16 @@ class Gains:
                 columns[key] = np.array(cells, dtype=np.int64 if key == "records" else float)
         return columns
 
-    def content(self, unit: str | None, names: Sequence[str]) -> dict[str, Any]:
+    def content(self, unit: str | None, participants: Participants) -> dict[str, Any]:
         """Return what the manifest says: score, unit, gains of owners and of all, if others left.
 
         Its keys are those of a forecast's JSON; a run has one ε, and no break-even.
         """
+        numbers = participants.numbers
+        names = participants.names or (None,) * len(numbers)
         owners = [
-            {"owner": place + 1, "name": names[place] if len(names) > 0 else None}
-            | gain.content()
-            | {"break_even": None}
-            for place, gain in enumerate(self.owners)
+            {"owner": number, "name": name} | gain.content() | {"break_even": None}
+            for number, name, gain in zip(numbers, names, self.owners, strict=True)
         ]
         result: dict[str, Any] = {"score": self.score, "unit": unit}
         result |= {"judging": asdict(self.judging), "owners": owners, "break_even": None}

@@ -393,6 +393,9 @@ class TableData(TableRecipe):
         raw_public = RawTable(
             frame.iloc[first:].reset_index(drop=True), raw.places.after(first), raw.form
         )
+        persons = np.arange(len(raw_public.frame))
+        if self.person is not None:
+            persons = codes_of(raw_public.frame[self.person])
         public = self._encoded(raw_public, collector)
         collector.end()
         projection = self._projection(*self._public(public, 0, raw_public.places))
@@ -406,7 +409,7 @@ class TableData(TableRecipe):
         apart = self.public_path is not None
         at_the_end = not apart and self.public_seed is None
         return surrogates.Ground(
-            self._row_split, frame, first, public, projection, apart, at_the_end
+            self._row_split, frame, first, public, projection, apart, at_the_end, persons
         )
 
     def _stood_in(self, ground: surrogates.Ground, request: BuildRequest) -> Dataset:

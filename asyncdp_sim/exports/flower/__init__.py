@@ -12,7 +12,6 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.data.splits import keep_apart
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder, target_codes
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -116,17 +115,15 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset, judged=False)
     accountant, size = problem.accountant, problem.task.steps.n_features
-    apart = [len(y) for y in dataset.held_out_targets] or [0] * len(dataset.records)
-    sizes = [int(n) + held for n, held in zip(dataset.records, apart, strict=True)]
-    _, held_out = keep_apart(scenario.data.held_out, sizes, Streams(scenario.run.seed))
-    rates = scenario.clock.rates(len(sizes))
-    prices = scenario.privacy.prices(len(sizes))
+    n_owners = len(dataset.rows)
+    apart = dataset.held_out_rows or (np.arange(0),) * n_owners
+    rates, prices = scenario.clock.rates(n_owners), scenario.privacy.prices(n_owners)
     gaps = None if not scenario.protocol.acts_on_ticks or rates is None else rates
     owners = [
         {
             "name": name,
             "records": int(dataset.records[i]),
-            "held_out": held_out[i].tolist(),
+            "held_out": np.searchsorted(np.union1d(dataset.rows[i], apart[i]), apart[i]).tolist(),
             "epsilon": float(accountant.epsilon[i]),
             "answers": int(accountant.answers[i]),
             "price": prices[i] if len(prices) > 0 else None,

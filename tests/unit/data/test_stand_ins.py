@@ -66,7 +66,7 @@ def test_redraws_draw_owners_rows_anew():
     """From a public file in the order of a feature: a row is no neighbour of what stood there."""
     x = np.sort(np.random.default_rng(5).normal(size=(1500, 1)), axis=0)
     like = np.full(len(x), -1)
-    public = PublicKnowledge(x, x[:, 0], like, (4500,), (), 0, last=False)
+    public = PublicKnowledge(x, x[:, 0], like, (4500,), (), 0, last=False, persons=np.arange(1500))
     first, again = (
         PublicRows(redrawn=redrawn).drawn(public, Streams(1))[0][0][:, 0] for redrawn in (0, 1)
     )
@@ -136,7 +136,7 @@ def known(data: TableData) -> PublicKnowledge:
 def shown(data: TableData) -> Unlikeness:
     """Return how unlike the public rows show owners to be."""
     rows = known(data)
-    return unlike(rows.features, rows.targets, rows.like, OWNERS)
+    return unlike(rows, np.arange(len(rows.targets)))
 
 
 def truths(data: TableData, seed: int = 1) -> float:

@@ -42,7 +42,7 @@ def scenario(tmp_path: Path) -> Scenario:
 
 @one_in(3, "changes", TABLE["read"])
 def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
-    scenario = scenario.replace(**changes)
+    scenario = scenario.replace(**changes).base()
     plan = plan_of(scenario, 1.0)
     features, targets = prepared(scenario, build_dataset(scenario)).trained_on
     for owner, x, y in zip(plan["owners"], features, targets, strict=True):

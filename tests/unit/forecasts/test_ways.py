@@ -84,6 +84,21 @@ def test_public_rows_decide_nothing_where_they_show_that_owners_differ(tmp_path)
     assert (result.together, result.break_even) == (None, None)
 
 
+@pytest.mark.parametrize("public", [1600, 400])  # a half has enough rows for all owners, or not
+def test_rows_of_one_person_that_repeat_show_nothing_more(tmp_path, public):
+    """Each row stands three times: as own rows for three persons, they would halve own errors."""
+    once = found(clinics(tmp_path, rows=12, public=public))
+    for name in ("all", "public"):
+        frame = pd.read_csv(tmp_path / f"{name}.csv").assign(person=lambda rows: rows.index)
+        frame.loc[frame.index.repeat(3)].to_csv(tmp_path / f"{name}.csv", index=False)
+    asked = ["data.person=person", f"data.public_records={3 * public}"]
+    again = found(load(tmp_path / "clinics.toml", asked)[0])
+    assert again.alike.known == once.alike.known == "no difference shown"
+    assert again.alike.half_width == pytest.approx(once.alike.half_width, rel=0.3)
+    assert again.own == pytest.approx(once.own, rel=0.1)
+    assert again.together.verdict == once.together.verdict == "gains"
+
+
 def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
     """On its own machine: the table of all is not there."""
     clinics(tmp_path)

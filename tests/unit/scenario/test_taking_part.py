@@ -14,6 +14,7 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import buy
@@ -169,14 +170,15 @@ def test_what_is_of_all_owners_lets_nobody_be_left_out(parts, named):
 
 def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path):
     part = scenario({"only": ["B", "E"]}, run={"updates": 40, "alone": True, "replicates": 2})
-    write(run(part.base(), events=True), tmp_path / "out")
-    for name in ("owners", "updates", "alone"):
+    write(run(part.base(), events=True, gains=Judging(own_best="linear")), tmp_path / "out")
+    for name in ("owners", "updates", "alone", "gains"):
         assert {*pd.read_parquet(tmp_path / "out" / f"{name}.parquet")["owner"]} == {2, 5}
     assert {*pd.read_parquet(tmp_path / "out" / "events.parquet")["owner"]} <= {0, 2, 5}
     owners = pd.read_parquet(tmp_path / "out" / "owners.parquet")
     assert owners["name"].tolist() == ["B", "E"] * 2
     result = Result.read(tmp_path / "out")
     assert result.participants.labels == ("2 (B)", "5 (E)")
+    assert [owner["owner"] for owner in result.manifest["owners"]] == [2, 5]
     picture = traces.SHARES.of(result)
     assert picture.table["owner"].tolist() == [2, 5]
     assert picture.table["updates"].sum() == 80
