@@ -5,12 +5,13 @@ Most facts are given as a doubt: a sentence why a formula's assumption fails, or
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import fsum, sqrt
+from math import ceil, fsum, sqrt
 
 from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.network.spec import STAGES
+from asyncdp_sim.network.spec import STAGES, meeting
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction, no_formula_if
 
@@ -47,6 +48,14 @@ class Facts:
         self.network = network
         self.protocol = network.protocol
         self.n_owners: int = network.n_owners
+
+    @cached_property
+    def updates(self) -> int:
+        """T, or fewer where clocks or jobs allow no more before ``until``."""
+        pace, until = meeting(self.network) * TICKS_PER_UNIT, self.network.until
+        if until is None or pace == 0:
+            return self.network.updates
+        return min(self.network.updates, ceil(until * pace))
 
     @property
     def entangled(self) -> str:

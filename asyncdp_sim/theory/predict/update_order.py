@@ -105,13 +105,13 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     What is under way when a run ends is never counted, and has seen many updates by then: where m
     jobs are always under way the mean of T updates is about (m−1)(1 − m/T).
     """
-    found, network, first = _in_the_long_run(facts), facts.network, settled_from(facts)
-    if found.value is None or found.value == 0 or network.updates >= first:
+    found, first, made = _in_the_long_run(facts), settled_from(facts), facts.updates
+    if found.value is None or found.value == 0 or made >= first:
         yield found
         return
     reason = (
         f"the long-run mean {number(found.value)} is within 1 % of a run's own mean from {first} "
-        f"updates on; this run has {network.updates}"
+        f"updates on; this run has {'at most ' * (made < facts.network.updates)}{made}"
     )
     yield replace(found, value=None, reason=reason)
 
