@@ -285,7 +285,6 @@ class Dispatch(ProtocolKind):
     reads_early = True
     restarts_immediately = True
     paced_by = JOBS
-    hands_out = True
     at_mean = True
     keeps_apart = True
     update_of = "answer"

@@ -266,10 +266,9 @@ class CsmaTheory(ChannelTheory):
 
     @override
     def doubt(self, load: Load) -> str:
-        far = ""
-        if self.channel.propagation_delay >= load.airtime:
-            far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
-        return load.broken or load.not_poisson or load.slow or far or load.unequal
+        far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
+        near = self.channel.propagation_delay < load.airtime
+        return super().doubt(load) or ("" if near else far)
 
     @override
     def solve(self, load: Load) -> RandomAccess:

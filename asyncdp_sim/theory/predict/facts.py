@@ -5,7 +5,7 @@ Most facts are given as a doubt: a sentence why a formula's assumption fails, or
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import ceil, fsum, sqrt
+from math import ceil, fsum, inf, sqrt
 
 from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
 from asyncdp_sim.core.units import TICKS_PER_UNIT
@@ -52,10 +52,9 @@ class Facts:
     @cached_property
     def updates(self) -> int:
         """T, or fewer where clocks or jobs allow no more before ``until``."""
-        pace, until = meeting(self.network) * TICKS_PER_UNIT, self.network.until
-        if until is None or pace == 0:
-            return self.network.updates
-        return min(self.network.updates, ceil(until * pace))
+        until = self.network.until or inf
+        pace = meeting(self.network) * TICKS_PER_UNIT or inf
+        return ceil(min(self.network.updates, until * pace))
 
     @property
     def entangled(self) -> str:
@@ -152,11 +151,6 @@ class Facts:
         if clock is None or online is None:
             return None
         return tuple(rate * share for rate, share in zip(clock, online, strict=True))
-
-    @cached_property
-    def rate(self) -> float | None:
-        """The rate of all owners, where it is one (to 12 digits)."""
-        return self.rates[0] if self.rates is not None and alike(self.rates) else None
 
     @cached_property
     def services(self) -> tuple[float, ...]:

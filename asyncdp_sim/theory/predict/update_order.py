@@ -13,7 +13,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.theory.formulas import exchanges
 from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 from asyncdp_sim.theory.predict.channels import contention, load_of, theory_of
-from asyncdp_sim.theory.predict.facts import RESENT, Facts
+from asyncdp_sim.theory.predict.facts import RESENT, Facts, alike
 from asyncdp_sim.theory.predict.protocols import facts_of, law
 from asyncdp_sim.theory.prediction import (
     SPREADS,
@@ -61,15 +61,14 @@ def staleness_law(facts: Facts) -> StalenessLaw:
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
     no_formula_if(_doubt(facts) or facts.not_poisson)
-    total, n_owners, job = fsum(facts.rates or ()), facts.n_owners, facts.constant
+    rates, n_owners, job = facts.rates or (), facts.n_owners, facts.constant
     if job is None:
         raise NoFormulaError("an exchange does not take one constant time")
     if facts.overlap:
-        mean = total * job
+        mean = fsum(rates) * job
         return StalenessLaw(f"Poisson({mean:.3g})", partial(exchanges.overlapping, mean))
-    rate = facts.rate
-    if rate is None:
-        raise NoFormulaError("owners' rates differ")
+    no_formula_if(not alike(rates), "owners' rates differ")
+    rate = rates[0]
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
     return StalenessLaw(name, lambda n: _padded(exchanges.one_at_a_time(n_owners, rate, job), n))
 
