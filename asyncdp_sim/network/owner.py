@@ -403,12 +403,10 @@ class Link:
         while True:
             if arrived:
                 if owner.acknowledgement is not None:
-                    wait = next(owner.acknowledgement)
-                    yield learner.kernel.tick + wait, QUERY_ARRIVES
+                    yield learner.kernel.tick + next(owner.acknowledgement), QUERY_ARRIVES
                 if not _is_lost(self.losses["acknowledgement"]):
                     return
-                number, message = owner.number, exchange.message
-                learner.event(EventKind.acknowledgement_lost, number, message)
+                learner.event(EventKind.acknowledgement_lost, owner.number, exchange.message)
             if tries == self.policy.attempts:
                 return
             if self._backoff is not None:

@@ -32,7 +32,6 @@ from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
 from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.network.protocols.kind import JOBS
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
@@ -203,7 +202,8 @@ def _unresolved(parts: "Network") -> Iterator[Fault]:
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
-    key, events = JOBS if parts.clock.saturated else parts.protocol.paced_by
+    jobs = ("compute", "owners whose jobs end")
+    key, events = jobs if parts.clock.saturated else parts.protocol.paced_by
     met, slowest = meeting(parts), 1.0
     if key != "compute":
         slowest = min(parts.protocol.rates(parts) or (1.0,))

@@ -174,10 +174,6 @@ class ProtocolKind(Variant):
             )
 
 
-JOBS = ("compute", "owners whose jobs end")
-"""What paces owners of which each begins its next job when the last one ends."""
-
-
 def one_every(time: float) -> tuple[float, ...] | None:
     """Return the rate of jobs of this mean time (time units), one after another; None at 0."""
     return (1 / time,) if time > 0 else None
