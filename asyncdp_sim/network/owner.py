@@ -268,10 +268,8 @@ class Link:
 
     def serve(self, exchange: Exchange) -> Activity:
         """Carry an exchange from its query, which is sent now, to its end."""
-        owner, patience = self._owner, self._patience(exchange)
-        if owner.query is not None:
-            yield self._learner.kernel.tick + next(owner.query), QUERY_ARRIVES
-        if self.query_received(exchange.message, owner.query is not None):
+        patience = self._patience(exchange)
+        if (yield from self.deliver(exchange.message)):
             yield from self.answer(exchange, patience)
         else:
             yield from self.query_lost(exchange, patience)

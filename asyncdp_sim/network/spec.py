@@ -154,8 +154,7 @@ def _without_pause(parts: "Network") -> Iterator[Fault]:
 
 def _never_heard(parts: "Network") -> Iterator[Fault]:
     """Yield a fault for each kind of message that an update needs and that never arrives."""
-    needed = ["answer", "query", *["request"] * parts.protocol.sends_requests]
-    for message in needed:
+    for message in ("answer", "query", *["request"] * parts.protocol.sends_requests):
         if min(parts.channel.packet_loss(message).shares(parts.n_owners)) == 1:
             rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
             yield Fault(f"channel.{LOSSES[message]}", "1 for every owner", rule)
@@ -311,9 +310,8 @@ class Network(CachedSpec):
         """Bytes of a query: p numbers, or all N + 1 models; and keys, where answers are summed."""
         copies = self.n_owners + 1 if self.protocol.sends_copies else 1
         size = self.payload.size((self.query_numbers or self.numbers) * copies)
-        return size + (
-            0 if self.aggregation is None else self.aggregation.with_query(self.n_owners)
-        )
+        sums = self.aggregation
+        return size if sums is None else size + sums.with_query(self.n_owners)
 
     @property
     def trip_bytes(self) -> dict[str, tuple[int, int]]:

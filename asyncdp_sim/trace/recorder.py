@@ -174,10 +174,8 @@ def _among(pairs: Ints, others: Ints) -> Bools:
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
 
-_FIRST = attrgetter(
-    "message", "owner", "peer", "request_tick", "read_tick", "read_k", "release_tick"
-)
-"""Reads the first columns of ``EXCHANGES`` of an exchange."""
+_FIRST = attrgetter(*(EXCHANGES.names or ())[:7])
+"""Reads the columns of ``EXCHANGES`` up to ``release_tick`` of an exchange."""
 
 
 def _packer(row: np.dtype[np.void]) -> Struct:

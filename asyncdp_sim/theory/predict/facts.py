@@ -63,11 +63,6 @@ class Facts:
         return "" if alone else "exchanges of an owner overlap"
 
     @property
-    def overlap(self) -> bool:
-        """Whether every tick starts a job of its own; not where there are no ticks."""
-        return self.protocol.overlap and not self.network.clock.saturated
-
-    @property
     def unasked(self) -> str:
         """Why some owner may never be asked; empty where each is again and again."""
         return ""
@@ -116,7 +111,7 @@ class Facts:
         """
         if self.rates is None:
             return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.overlap or self.protocol.one_on_one:
+        if self.protocol.overlap or self.protocol.one_on_one:
             return self.rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
@@ -180,12 +175,6 @@ class Facts:
         plain = all(law.constant for stage in STAGES for law in self.laws(stage))
         sure = plain and alike(self.services) and not self.wires_fail
         return self.services[0] if sure else None
-
-    @property
-    def same_times(self) -> bool:
-        """Whether exchanges of all owners take times of one law."""
-        laws = list(zip(*map(self.laws, STAGES), strict=True))
-        return alike(self.services) and all(own == laws[0] for own in laws)
 
     def moments(self) -> tuple[float, float]:
         """Return E S and E S² of an exchange by an owner drawn by its rate."""
