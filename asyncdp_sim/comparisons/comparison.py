@@ -67,8 +67,11 @@ def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
 
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return Contrast()
+    # In this unit, squares of variances of a model that diverged are no larger than floats.
+    unit = max(1.0, float(np.abs([*first, *second]).max()) / 1e50)
+    first, second = first / unit, second / unit
     if min(len(first), len(second)) == 1:
-        return Contrast(float(second.mean() - first.mean()))
+        return Contrast(float(second.mean() - first.mean()) * unit)
     if in_pairs:
         differences, freedom = second - first, len(first) - 1.0
         mean, error = float(differences.mean()), float(differences.std(ddof=1)) / len(first) ** 0.5
@@ -79,7 +82,7 @@ def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
         total = sum(squares)
         error, freedom = total**0.5, total**2 / sum(parts) if total > 0 else inf
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
-    return Contrast(mean, mean - half, mean + half)
+    return Contrast(mean * unit, (mean - half) * unit, (mean + half) * unit)
 
 
 def figures_of(result: Result) -> dict[str, Array | Ratio]:

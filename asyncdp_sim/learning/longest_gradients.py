@@ -27,6 +27,7 @@ _TINY = 1e-150
 """Added to a radius: squares of smaller distances are 0 in floating point."""
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def largest(records: Records, owner: int, points: Array, least: float = 0.0) -> float:
     """Return the largest ‖∇ℓ‖ of an owner's records at any of the points, to the bit.
 
@@ -70,17 +71,15 @@ def largest_of_all(records: Records, points: Array, least: Array) -> Array:
 
 def _ball(points: Array) -> tuple[Array, float]:
     """Return the centre (1, p) and the radius of a ball around points (q, p)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        centre = np.full((1, len(points)), 1 / len(points)) @ points  # faster than extremes
-        away = points - centre
-        squares = float(np.einsum("ij,ij->i", away, away).max())
+    centre = np.full((1, len(points)), 1 / len(points)) @ points  # faster than extremes
+    away = points - centre
+    squares = float(np.einsum("ij,ij->i", away, away).max())
     return centre, float(np.sqrt(squares)) * (1 + _ROUNDING) + _TINY
 
 
 def _bounds(records: Records, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
     """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        bounds = records.ceilings(owner, rows, centres, radius)
+    bounds = records.ceilings(owner, rows, centres, radius)
     return np.where(np.isnan(bounds), np.inf, bounds)
 
 
@@ -100,8 +99,7 @@ def _longest(
     together = max(1, PAIRS // points.shape[1])
     for first in range(0, len(rows), together):
         block = slice(first, first + together)
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = records.lengths_at(owner, rows[block], points[which[block]])
+        lengths = records.lengths_at(owner, rows[block], points[which[block]])
         best = max(best, float(np.where(np.isnan(lengths), np.inf, lengths).max()))
     return best
 

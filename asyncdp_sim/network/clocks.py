@@ -122,8 +122,7 @@ class DeterministicClock(RatedClock):
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        wrong_phases = wrong_length("clock.phase", self.phase, n_owners)
-        return super().faults(n_owners) + wrong_phases
+        return super().faults(n_owners) + wrong_length("clock.phase", self.phase, n_owners)
 
 
 class ScriptedClock(ClockKind):

@@ -490,10 +490,15 @@ class Learner:
         ended.fire(self.kernel.tick, Priority.QUERY_ARRIVES)
         self.rest()
 
-    def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
+    def transmission(
+        self, kind: EventKind, exchange: Exchange, detail: Detail = Detail.none
+    ) -> None:
+        """Note an event of the last transmission of an answer."""
+        self.event(kind, exchange.owner, exchange.message, exchange.transmissions, detail)
+
+    def discard(self, exchange: Exchange, detail: Detail) -> None:
         """Discard an answer that has arrived."""
-        kind = EventKind.answer_discarded
-        self.event(kind, exchange.owner, exchange.message, attempt, detail)
+        self.transmission(EventKind.answer_discarded, exchange, detail)
         self.drop(exchange, ExchangeOutcome.discarded)
 
     def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
@@ -526,8 +531,7 @@ class Learner:
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
         for exchange in self.masked:  # no sum of theirs is opened any more
-            transmission = (exchange.owner, exchange.message, exchange.transmissions)
-            self.event(EventKind.answer_discarded, *transmission, Detail.unopened)
+            self.transmission(EventKind.answer_discarded, exchange, Detail.unopened)
             exchange.outcome = ExchangeOutcome.discarded
         unfinished = (*self._given_up.values(), *self.open.values())
         for exchange in (*self._cut_short_at_servers(end_tick), *unfinished):

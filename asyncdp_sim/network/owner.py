@@ -268,10 +268,8 @@ class Link:
 
     def serve(self, exchange: Exchange) -> Activity:
         """Carry an exchange from its query, which is sent now, to its end."""
-        owner, patience = self._owner, self._patience(exchange)
-        if owner.query is not None:
-            yield self._learner.kernel.tick + next(owner.query), QUERY_ARRIVES
-        if self.query_received(exchange.message, owner.query is not None):
+        patience = self._patience(exchange)
+        if (yield from self.deliver(exchange.message)):
             yield from self.answer(exchange, patience)
         else:
             yield from self.query_lost(exchange, patience)
@@ -289,8 +287,7 @@ class Link:
     def query_received(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
-        lost = self.losses["query"]
-        if lost is not None and next(lost):
+        if _is_lost(self.losses["query"]):
             event(EventKind.query_lost, number, message, detail=Detail.noise)
         elif self._vanishes and self._owner.offline_reasons > 0:
             event(EventKind.query_lost, number, message, detail=OFFLINE)
@@ -353,8 +350,7 @@ class Link:
         if fate is Fate.kept:
             return None
         if fate is Fate.collided:
-            transmission = (owner.number, exchange.message, exchange.transmissions)
-            learner.event(EventKind.answer_collided, *transmission)
+            learner.transmission(EventKind.answer_collided, exchange)
             return ExchangeOutcome.collided
         if not self._survives(exchange):
             return ExchangeOutcome.lost
@@ -364,12 +360,10 @@ class Link:
 
     def _survives(self, exchange: Exchange) -> bool:
         """Return whether a transmission that ends now is not lost on the way."""
-        lost = self.losses["answer"]
-        if lost is None or not next(lost):
-            return True
-        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
-        self._learner.event(EventKind.answer_lost, *transmission)
-        return False
+        lost = _is_lost(self.losses["answer"])
+        if lost:
+            self._learner.transmission(EventKind.answer_lost, exchange, Detail.noise)
+        return not lost
 
     def _begun(self, exchange: Exchange) -> bool:
         """Note that a transmission begins; return False if it would be of no use, or cannot."""
@@ -380,20 +374,18 @@ class Link:
             self._learner.release(exchange)
         else:
             exchange.transmissions += 1
-            sent = (exchange.owner, exchange.message, exchange.transmissions)
-            self._learner.event(EventKind.answer_resent, *sent)
+            self._learner.transmission(EventKind.answer_resent, exchange)
         return True
 
     def _arrive(self, exchange: Exchange) -> ExchangeOutcome:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
-            sent = (exchange.owner, exchange.message, exchange.transmissions)
-            learner.event(EventKind.answer_discarded, *sent, Detail.duplicate)
+            learner.transmission(EventKind.answer_discarded, exchange, Detail.duplicate)
         elif exchange.ended is not None:
-            learner.discard(exchange, exchange.transmissions, Detail.late)
+            learner.discard(exchange, Detail.late)
         elif self._superseded(exchange):
-            learner.discard(exchange, exchange.transmissions, Detail.superseded)
+            learner.discard(exchange, Detail.superseded)
         else:
             learner.apply(exchange)
         return exchange.outcome
@@ -409,12 +401,10 @@ class Link:
         while True:
             if arrived:
                 if owner.acknowledgement is not None:
-                    wait = next(owner.acknowledgement)
-                    yield learner.kernel.tick + wait, QUERY_ARRIVES
+                    yield learner.kernel.tick + next(owner.acknowledgement), QUERY_ARRIVES
                 if not _is_lost(self.losses["acknowledgement"]):
                     return
-                number, message = owner.number, exchange.message
-                learner.event(EventKind.acknowledgement_lost, number, message)
+                learner.event(EventKind.acknowledgement_lost, owner.number, exchange.message)
             if tries == self.policy.attempts:
                 return
             if self._backoff is not None:

@@ -32,7 +32,6 @@ from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, LawKind, NoTime
 from asyncdp_sim.network.owner import MESSAGES
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.network.protocols.kind import JOBS
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
@@ -155,8 +154,7 @@ def _without_pause(parts: "Network") -> Iterator[Fault]:
 
 def _never_heard(parts: "Network") -> Iterator[Fault]:
     """Yield a fault for each kind of message that an update needs and that never arrives."""
-    needed = ["answer", "query", *["request"] * parts.protocol.sends_requests]
-    for message in needed:
+    for message in ("answer", "query", *["request"] * parts.protocol.sends_requests):
         if min(parts.channel.packet_loss(message).shares(parts.n_owners)) == 1:
             rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
             yield Fault(f"channel.{LOSSES[message]}", "1 for every owner", rule)
@@ -203,7 +201,8 @@ def _unresolved(parts: "Network") -> Iterator[Fault]:
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
-    key, events = JOBS if parts.clock.saturated else parts.protocol.paced_by
+    jobs = ("compute", "owners whose jobs end")
+    key, events = jobs if parts.clock.saturated else parts.protocol.paced_by
     met, slowest = meeting(parts), 1.0
     if key != "compute":
         slowest = min(parts.protocol.rates(parts) or (1.0,))
@@ -311,9 +310,8 @@ class Network(CachedSpec):
         """Bytes of a query: p numbers, or all N + 1 models; and keys, where answers are summed."""
         copies = self.n_owners + 1 if self.protocol.sends_copies else 1
         size = self.payload.size((self.query_numbers or self.numbers) * copies)
-        return size + (
-            0 if self.aggregation is None else self.aggregation.with_query(self.n_owners)
-        )
+        sums = self.aggregation
+        return size if sums is None else size + sums.with_query(self.n_owners)
 
     @property
     def trip_bytes(self) -> dict[str, tuple[int, int]]:

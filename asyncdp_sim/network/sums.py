@@ -183,7 +183,7 @@ class Sums:
             if opens:
                 learner.apply_now(exchange)
             else:
-                learner.discard(exchange, exchange.transmissions, Detail.unopened)
+                learner.discard(exchange, Detail.unopened)
         if self._opens is not None:
             self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
             self._opens = None

@@ -381,8 +381,9 @@ def _value(prediction: Prediction, network: Network) -> str:
         between = f"between {number(low)} and {number(high)}{unit}, whatever the laws of the times"
         reason, formula = plain(str(prediction.reason)), plain(prediction.formula)
         return f"{between}; no single value, because {reason} ({formula})"
-    first = holds_from(facts_of(network), prediction)
-    long = f"; within 1 % from {first} updates on" if network.updates < first else ""
+    facts = facts_of(network)
+    first = holds_from(facts, prediction)
+    long = f"; within 1 % from {first} updates on" if facts.updates < first else ""
     return agreed(f"{figure(prediction.value)}{unit} ({plain(prediction.formula)}{long})")
 
 

@@ -383,11 +383,10 @@ class ChannelKind(Variant):
 
         It is checked with all parts of the network; ``own_faults`` with the channel's table alone.
         """
-        return [
-            fault
-            for message, field in MESSAGES.items()
-            for fault in self.packet_loss(message).faults(f"channel.{field}", n_owners)
-        ]
+        faults: list[Fault] = []
+        for message, field in MESSAGES.items():
+            faults += self.packet_loss(message).faults(f"channel.{field}", n_owners)
+        return faults
 
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
         """Return why a message of this airtime (time units) cannot be sent, if it cannot.

@@ -21,7 +21,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.kind import JOBS, ProtocolKind, one_every
+from asyncdp_sim.network.protocols.kind import ProtocolKind, one_every
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 
@@ -284,8 +284,7 @@ class Dispatch(ProtocolKind):
     acts_on_ticks = False
     reads_early = True
     restarts_immediately = True
-    paced_by = JOBS
-    hands_out = True
+    paced_by = ("compute", "owners whose jobs end")
     at_mean = True
     keeps_apart = True
     update_of = "answer"

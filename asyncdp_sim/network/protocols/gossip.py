@@ -113,8 +113,7 @@ class Meetings:
         if lost is None or not next(lost):
             self._learner.apply(exchange)
             return True
-        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
-        self._learner.event(EventKind.answer_lost, *transmission)
+        self._learner.transmission(EventKind.answer_lost, exchange, Detail.noise)
         self._learner.drop(exchange, ExchangeOutcome.lost)
         return False
 

@@ -49,8 +49,6 @@ class ProtocolKind(Variant):
     """Whether a request that was refused or lost is sent again."""
     restarts_immediately: ClassVar[bool] = False
     """Whether the next exchange begins the moment that one ends, whatever came of it."""
-    hands_out: ClassVar[bool] = False
-    """Whether the learner decides how many tasks are under way, and whose they are."""
     keeps_apart: ClassVar[bool] = False
     """Whether ``privacy.participation.apart`` is allowed: the learner decides which owner answers
     at which update, and may let an owner rest."""
@@ -174,10 +172,6 @@ class ProtocolKind(Variant):
                 f"offered load: {number(load)} simultaneous exchanges on average, if every online "
                 "tick starts one"
             )
-
-
-JOBS = ("compute", "owners whose jobs end")
-"""What paces owners of which each begins its next job when the last one ends."""
 
 
 def one_every(time: float) -> tuple[float, ...] | None:

@@ -210,7 +210,7 @@ def occupation(facts: Facts) -> Occupied:
     times[:, State.sending] = flows * _air(facts, "answer")
     times[:, State.computing] = flows * facts.network.mean_times("compute")
     times[:, State.receiving] = flows * _air(facts, "query")
-    times[:, State.idle] = 1 - times.sum(axis=1)
+    times[:, State.idle] = np.maximum(0.0, 1 - times.sum(axis=1))
     return Occupied(times, _requests(facts, flows), flows, updates)
 
 

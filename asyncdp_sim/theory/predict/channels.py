@@ -112,7 +112,7 @@ def load_of(facts: Facts) -> Load:
         n_owners=facts.n_owners,
         rates=facts.rates or (),
         airtime=network.airtime or 0.0,
-        overlap=facts.overlap,
+        overlap=facts.protocol.overlap and not saturated,
         attempts=1 + network.channel.retransmissions,
         fresh=network.channel.resend == "fresh",
         saturated=saturated,
@@ -126,7 +126,7 @@ def load_of(facts: Facts) -> Load:
 
 def _slow(facts: Facts) -> str:
     """Why answers do not begin at ticks of owners idle until then, where that matters."""
-    if facts.overlap:  # a Poisson process displaced by independent times is one
+    if facts.protocol.overlap:  # a Poisson process displaced by independent times is one
         return ""
     network = facts.network
     if max(*network.mean_times("query"), *network.mean_times("compute")) > 0:
@@ -266,10 +266,9 @@ class CsmaTheory(ChannelTheory):
 
     @override
     def doubt(self, load: Load) -> str:
-        far = ""
-        if self.channel.propagation_delay >= load.airtime:
-            far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
-        return load.broken or load.not_poisson or load.slow or far or load.unequal
+        far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
+        near = self.channel.propagation_delay < load.airtime
+        return super().doubt(load) or ("" if near else far)
 
     @override
     def solve(self, load: Load) -> RandomAccess:
@@ -525,7 +524,8 @@ def channel_use(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     channel, airtime = facts.network.channel, facts.network.airtime
     if airtime is not None:
-        population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+        endless = load_of(facts).overlap
+        population = "infinite population" if endless else f"{facts.n_owners} owners"
         assumed = f"answers of one length, {theory_of(channel).assumed}"
         formula = f"{channel.label}, {population}, {assumed}"
         yield from on_channel(facts, known(_rates, facts), formula)
@@ -616,7 +616,7 @@ def access_curve(facts: Facts) -> AccessCurve:
     Networks that differ in the rate of their clocks alone have equal curves.
     """
     unspent(facts)  # for its error: where it has no formula, there is no curve
-    network, overlap = facts.network, facts.overlap
+    network, overlap = facts.network, facts.protocol.overlap
     no_formula_if(theory_of(network.channel).dependence(overlap=True) if overlap else "")
     return _curve(network, None if overlap else facts.n_owners)
 

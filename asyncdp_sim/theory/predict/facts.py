@@ -5,12 +5,13 @@ Most facts are given as a doubt: a sentence why a formula's assumption fails, or
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import fsum, sqrt
+from math import ceil, fsum, inf, sqrt
 
 from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.network.spec import STAGES
+from asyncdp_sim.network.spec import STAGES, meeting
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction, no_formula_if
 
@@ -48,16 +49,18 @@ class Facts:
         self.protocol = network.protocol
         self.n_owners: int = network.n_owners
 
+    @cached_property
+    def updates(self) -> int:
+        """T, or fewer where clocks or jobs allow no more before ``until``."""
+        until = self.network.until or inf
+        pace = meeting(self.network) * TICKS_PER_UNIT or inf
+        return ceil(min(self.network.updates, until * pace))
+
     @property
     def entangled(self) -> str:
         """Why an owner may be at several exchanges at once; empty where it never is."""
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"
-
-    @property
-    def overlap(self) -> bool:
-        """Whether every tick starts a job of its own; not where there are no ticks."""
-        return self.protocol.overlap and not self.network.clock.saturated
 
     @property
     def unasked(self) -> str:
@@ -108,7 +111,7 @@ class Facts:
         """
         if self.rates is None:
             return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.overlap or self.protocol.one_on_one:
+        if self.protocol.overlap or self.protocol.one_on_one:
             return self.rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
@@ -145,11 +148,6 @@ class Facts:
         return tuple(rate * share for rate, share in zip(clock, online, strict=True))
 
     @cached_property
-    def rate(self) -> float | None:
-        """The rate of all owners, where it is one (to 12 digits)."""
-        return self.rates[0] if self.rates is not None and alike(self.rates) else None
-
-    @cached_property
     def services(self) -> tuple[float, ...]:
         """Mean time from query to update of each owner, without the airtime of a channel.
 
@@ -177,12 +175,6 @@ class Facts:
         plain = all(law.constant for stage in STAGES for law in self.laws(stage))
         sure = plain and alike(self.services) and not self.wires_fail
         return self.services[0] if sure else None
-
-    @property
-    def same_times(self) -> bool:
-        """Whether exchanges of all owners take times of one law."""
-        laws = list(zip(*map(self.laws, STAGES), strict=True))
-        return alike(self.services) and all(own == laws[0] for own in laws)
 
     def moments(self) -> tuple[float, float]:
         """Return E S and E S² of an exchange by an owner drawn by its rate."""

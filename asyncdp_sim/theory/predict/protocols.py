@@ -312,9 +312,8 @@ class GossipFacts(Facts):
         if not clock.memoryless or ticks is None:
             raise NoFormulaError(f"clocks are {clock.kind}, not Poisson")
         if not available.keeps_poisson or online is None or min(online) == 0:
-            raise NoFormulaError(
-                f"availability is {available.kind}, which is not drawn for each wake-up alone"
-            )
+            alone = "which is not drawn for each wake-up alone"
+            raise NoFormulaError(f"availability is {available.kind}, {alone}")
         share = (1.0, *online)
         pairs = zip(used, ticks, strict=True)
         rates = {edge: tick * share[edge[0]] * share[edge[1]] for edge, tick in pairs}

@@ -10,10 +10,11 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas import exchanges
 from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 from asyncdp_sim.theory.predict.channels import contention, load_of, theory_of
-from asyncdp_sim.theory.predict.facts import RESENT, Facts
+from asyncdp_sim.theory.predict.facts import RESENT, Facts, alike
 from asyncdp_sim.theory.predict.protocols import facts_of, law
 from asyncdp_sim.theory.prediction import (
     SPREADS,
@@ -61,15 +62,14 @@ def staleness_law(facts: Facts) -> StalenessLaw:
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
     no_formula_if(_doubt(facts) or facts.not_poisson)
-    total, n_owners, job = fsum(facts.rates or ()), facts.n_owners, facts.constant
+    rates, n_owners, job = facts.rates or (), facts.n_owners, facts.constant
     if job is None:
         raise NoFormulaError("an exchange does not take one constant time")
-    if facts.overlap:
-        mean = total * job
+    if facts.protocol.overlap:
+        mean = fsum(rates) * job
         return StalenessLaw(f"Poisson({mean:.3g})", partial(exchanges.overlapping, mean))
-    rate = facts.rate
-    if rate is None:
-        raise NoFormulaError("owners' rates differ")
+    no_formula_if(not alike(rates), "owners' rates differ")
+    rate = rates[0]
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
     return StalenessLaw(name, lambda n: _padded(exchanges.one_at_a_time(n_owners, rate, job), n))
 
@@ -105,13 +105,13 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     What is under way when a run ends is never counted, and has seen many updates by then: where m
     jobs are always under way the mean of T updates is about (m−1)(1 − m/T).
     """
-    found, network, first = _in_the_long_run(facts), facts.network, settled_from(facts)
-    if found.value is None or found.value == 0 or network.updates >= first:
+    found, first, made = _in_the_long_run(facts), settled_from(facts), facts.updates
+    if found.value is None or found.value == 0 or made >= first:
         yield found
         return
     reason = (
         f"the long-run mean {number(found.value)} is within 1 % of a run's own mean from {first} "
-        f"updates on; this run has {network.updates}"
+        f"updates on; this run has {'at most ' * (made < facts.network.updates)}{made}"
     )
     yield replace(found, value=None, reason=reason)
 
@@ -151,7 +151,7 @@ def _in_the_long_run(facts: Facts) -> Prediction:
         result = known(_among_others, facts)
         if not facts.network.clock.saturated:
             equal = "(N−1)ρ/(1+ρ) for equal owners, any law"
-            formula = "Poisson(ΛS) given S" if facts.overlap else equal
+            formula = "Poisson(ΛS) given S" if facts.protocol.overlap else equal
     return either("mean_staleness", result, f"{SAID}: {formula}")
 
 
@@ -163,7 +163,7 @@ def _among_others(facts: Facts) -> float:
     no_formula_if(facts.not_poisson)
     rates = facts.rates or ()
     loads = [rate * job for rate, job in zip(rates, facts.services, strict=True)]
-    if facts.overlap:
+    if facts.protocol.overlap:
         return fsum(loads)
     flows = [rate / (1 + load) for rate, load in zip(rates, loads, strict=True)]
     busy = [load / (1 + load) for load in loads]
@@ -387,7 +387,7 @@ def shares(facts: Facts) -> tuple[float, ...]:
         mixed = facts.instant and not in_step and not facts.wires_fail
         no_formula_if("" if mixed else facts.not_poisson)
         flows = list(rates)
-        if not (network.protocol.one_on_one or facts.overlap):
+        if not (network.protocol.one_on_one or facts.protocol.overlap):
             pairs = zip(rates, facts.services, strict=True)
             flows = [rate / (1 + rate * service) for rate, service in pairs]
     return _parts([flow * share for flow, share in zip(flows, arriving, strict=True)])
@@ -421,7 +421,7 @@ def _update_rate(facts: Facts) -> float:
     if isinstance(arriving, Unknown):
         return 0.0
     pairs = list(zip(facts.rates or (), facts.services, strict=False))
-    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
+    load = 0.0 if facts.protocol.overlap else fsum(rate * service for rate, service in pairs)
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
     tries = 1 + facts.network.channel.retransmissions
     return used / (1 + load * tries)
@@ -445,12 +445,14 @@ def require_independent(facts: Facts) -> None:
         _require_lock_alone(facts)
     elif channel.contended is None:
         no_formula_if(facts.can_lose_messages)
-        no_formula_if(not (facts.overlap or facts.instant), "jobs take time")
+        no_formula_if(not (facts.protocol.overlap or facts.instant), "jobs take time")
     else:
         contention(facts)
-        no_formula_if(theory_of(channel).dependence(overlap=facts.overlap))
+        no_formula_if(theory_of(channel).dependence(overlap=facts.protocol.overlap))
     # Slower owners' answers come later at the start of a run, and go into gaps that a channel left.
-    no_formula_if(facts.overlap and not facts.same_times, "owners' times differ")
+    laws = list(zip(*map(facts.laws, STAGES), strict=True))
+    one_law = alike(facts.services) and all(own == laws[0] for own in laws)
+    no_formula_if(facts.protocol.overlap and not one_law, "owners' times differ")
 
 
 def _require_lock_alone(facts: Facts) -> None:

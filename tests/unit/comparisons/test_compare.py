@@ -231,6 +231,16 @@ def test_what_is_absent_or_infinite_has_no_mean():
     assert contrast(ours[:2], theirs[:1], in_pairs=False).low is None
 
 
+@pytest.mark.parametrize("in_pairs", [True, False])
+def test_runs_that_diverged_are_compared_up_to_the_largest_number(in_pairs):
+    ours, theirs = np.array([1.0, 2.0, 4.0]), np.array([0.5, 3.0, 3.0])
+    usual = contrast(ours, theirs, in_pairs=in_pairs)
+    large = contrast(1e200 * ours, 1e200 * theirs, in_pairs=in_pairs)
+    for name in ("mean", "low", "high"):
+        assert getattr(large, name) == pytest.approx(1e200 * getattr(usual, name), rel=1e-12)
+    assert contrast(3e307 * ours, -3e307 * theirs, in_pairs=in_pairs).low == -np.inf
+
+
 @pytest.mark.long
 def test_pictures_lie_over_each_other(made, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "DPI", 20)

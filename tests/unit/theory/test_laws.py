@@ -272,6 +272,9 @@ def test_a_mean_for_ever_says_from_which_length_on(parts):
     assert f"the long-run mean {value:.3g} is" in before.reason
     assert f"from {first} updates on; this run has {first - 1}" in before.reason
     assert predicted(short(first, parts), "mean_staleness") == value
+    ended = predicted(short(10**6, parts | {"until": 2.0}), "mean_staleness")
+    assert isinstance(ended, Unknown)
+    assert "; this run has at most " in ended.reason
 
 
 @one_in(3, "name", ["tasks that wait", "constant times", "clocks that tick"])
