@@ -377,7 +377,8 @@ def _two_marks(name: str, example: str) -> Fitting:
 
 def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     """Return a question, if all cells are amounts, with several units or with two decimal marks."""
-    amounts = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
+    shaped = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
+    amounts = {text: p for text, p in shaped.items() if p.fits(".") or p.fits(",")}
     lost = sum(n for text, n in texts.items() if text not in amounts and not GAPS.fullmatch(text))
     units = {(parts.currency, one_word(parts.tail)): text for text, parts in amounts.items()}
     if lost > FEW_MISFITS * sum(texts.values()) or other_times(texts) is not None:
