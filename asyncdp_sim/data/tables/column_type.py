@@ -320,14 +320,15 @@ def _of_quantities(
 ) -> Fitting | None:
     """Return what fits a column of numbers or amounts; None of texts."""
     if known.dtype.kind in "mM":
-        return Fitting("number", Number())
+        of_time = {"m": "durations are read in days", "M": "times are read in days since 1970"}
+        return Fitting("number", Number(), (of_time[known.dtype.kind],))
     gaps = np.zeros_like(words)
     gaps[words] = [GAPS.fullmatch(written(cell).strip()) is not None for cell in known[words]]
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
     doubt = None
-    if isinstance(known.iloc[0], str):  # numbers of a Parquet file have no mark
+    if isinstance(known.iloc[0], str | bytes):  # numbers of a Parquet file have no mark
         doubt = doubted(texts, beside.decimal, sure=beside.sure)
     if doubt is not None and numbers <= FEW_WORDS:
         return _two_marks(name, doubt)
