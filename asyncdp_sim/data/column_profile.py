@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -318,7 +318,7 @@ def _related(seen: _Seen) -> bool:
     x, y = seen.values[0][both], seen.target[both]
     if len(x) < FEW or len(np.unique(y)) < 2:
         return False
-    return bool(_correlation(x, y, "spearman") > 3 / np.sqrt(len(x)))
+    return bool(_correlation(_ranks(x), _ranks(y)) > 3 / np.sqrt(len(x)))
 
 
 def _doubts(seen: _Seen) -> Iterator[str]:
@@ -358,10 +358,8 @@ def _counted_date(seen: _Seen) -> str:
     for unit in WORDS["dates"]["counted"]:
         least, most = numbers.min() / unit["of_a_day"], numbers.max() / unit["of_a_day"]
         if unit["first"] < least <= most < unit["last"]:
-            first, day = (
-                spelled(numbers.min()),
-                np.datetime64(unit["since"]) + np.timedelta64(int(least), "D"),
-            )
+            first = spelled(numbers.min())
+            day = np.datetime64(unit["since"]) + np.timedelta64(int(least), "D")
             return f"{unit['called']}? {first} would be {day}; they are read as numbers"
     texts = {spelled(value) for value in numbers}
     for form, width in (("%y%m%d", 6), ("%Y%j", 7)):
@@ -415,7 +413,7 @@ def _leaks(seen: _Seen) -> Iterator[str]:
             if auc >= LEAK_AUC and not few:
                 yield f"a leak: AUC {auc:.3f} for the target"
         else:
-            close = max(_correlation(x, y, method) for method in ("pearson", "spearman"))
+            close = max(_correlation(x, y), _correlation(_ranks(x), _ranks(y)))
             if close > LEAK:
                 yield f"a leak: correlation {close:.3f} with the target"
     share = _told_by_value(seen.cells, seen.target)
@@ -424,10 +422,8 @@ def _leaks(seen: _Seen) -> Iterator[str]:
     yield from _leaks_of_one_class(seen)
 
 
-def _correlation(x: Array, y: Array, method: Literal["pearson", "spearman"]) -> float:
-    """Return the correlation of values, or of their ranks, without its sign."""
-    if method == "spearman":
-        x, y = _ranks(x), _ranks(y)
+def _correlation(x: Array, y: Array) -> float:
+    """Return the correlation of values without its sign."""
     return float(abs(np.corrcoef(x, y)[0, 1]))
 
 

@@ -258,10 +258,14 @@ def test_a_second_header_is_refused_wherever_public_rows_lie(tmp_path, seed):
 def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):
     stays = [timedelta(hours=12 * (row % 50)) for row in range(ROWS)]
     times = [time(row % 24, 30) for row in range(ROWS)]
-    table(stay=stays, at=times).to_parquet(tmp_path / "t.parquet", index=False)
+    since = pd.Timestamp("2020-01-01", tz="Asia/Kolkata") + pd.to_timedelta(stays)
+    frame = table(stay=stays, at=times, since=since)
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
     found = look(str(tmp_path / "t.parquet"), target="days", owner="site", public=PUBLIC)
     kinds = {each.name: each.encoding.kind for each in found.columns}
-    assert (kinds["stay"], kinds["at"]) == ("number", "number")
+    assert (kinds["stay"], kinds["at"], kinds["since"]) == ("number", "number", "number")
+    assert "stay: durations are read in days" in found.lines()
+    assert "since: times are read in days since 1970" in found.lines()
 
 
 @one_in(2, "target", ["days", "classes"])

@@ -213,15 +213,11 @@ class Notation:
         tail, bounded = parts.tail, parts.bound != ""
         if tail == "+" and self.plus:
             tail, bounded = "", True
-        if tail in self.flags:
-            return Amount(parts.value(self.decimal), bounded, tail)
-        if tail in self.powers:
-            return Amount(parts.value(self.decimal, self.powers[tail]), bounded)
-        if tail in self.factors:
-            return Amount(parts.value(self.decimal) * self.factors[tail], bounded)
-        if one_word(tail) in self.tails:
-            return Amount(parts.value(self.decimal), bounded)
-        return NO_AMOUNT
+        known = tail in self.flags or tail in self.powers or tail in self.factors
+        if not known and one_word(tail) not in self.tails:
+            return NO_AMOUNT
+        value = parts.value(self.decimal, self.powers.get(tail, 0)) * self.factors.get(tail, 1.0)
+        return Amount(value, bounded, tail if tail in self.flags else "")
 
     def remarks(self) -> list[str]:
         """Return in words what its marks and words mean."""

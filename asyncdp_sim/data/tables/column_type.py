@@ -81,8 +81,7 @@ def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
     """Return which unread times or pairs texts are, and how to write them; None for none."""
     for unread in WORDS["unread"]:
         if all(re.fullmatch(unread["pattern"], text.strip()) is not None for text in texts):
-            plural = unread["plural"]
-            return unread["kind"], f"{plural} in this form are not read: {unread['advice']}"
+            return unread["kind"], "{plural} in this form are not read: {advice}".format_map(unread)
     return None
 
 
@@ -270,10 +269,9 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
         return Fitting("one value", Drop(), (only,), "one value")
     kinds = kinds_in(known, beside.decimal)
     words = np.isnan(cells(known, beside.decimal, kinds)[0])
-    fit = None
-    if words.any() or kinds != {"number"} or _compact(texts):
-        fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
-    if fit is not None:
+    shown = {text: n for text, n in texts.items() if not GAPS.fullmatch(text)}
+    dated = words.any() or kinds != {"number"} or _compact(texts)
+    if dated and (fit := _of_dates(known, name, shown)) is not None:
         return fit
     if _padded(texts):
         reading = f"{typed(name, kind='number')} reads numbers"
@@ -281,8 +279,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
     code = _CODE.search(name.lower()) is not None
     if not words.any() and code:
         return _texts(texts, "number", ("numbers that may be codes",))
-    fit = None if code else _of_quantities(known, name, texts, words, kinds, beside)
-    if fit is not None:
+    if not code and (fit := _of_quantities(known, name, texts, words, kinds, beside)) is not None:
         return fit
     other = other_times(texts)
     if other is not None:
@@ -320,14 +317,15 @@ def _of_quantities(
 ) -> Fitting | None:
     """Return what fits a column of numbers or amounts; None of texts."""
     if known.dtype.kind in "mM":
-        return Fitting("number", Number())
+        of_time = {"m": "durations are read in days", "M": "times are read in days since 1970"}
+        return Fitting("number", Number(), (of_time[known.dtype.kind],))
     gaps = np.zeros_like(words)
     gaps[words] = [GAPS.fullmatch(written(cell).strip()) is not None for cell in known[words]]
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
     doubt = None
-    if isinstance(known.iloc[0], str):  # numbers of a Parquet file have no mark
+    if isinstance(known.iloc[0], str | bytes):  # numbers of a Parquet file have no mark
         doubt = doubted(texts, beside.decimal, sure=beside.sure)
     if doubt is not None and numbers <= FEW_WORDS:
         return _two_marks(name, doubt)
@@ -377,7 +375,8 @@ def _two_marks(name: str, example: str) -> Fitting:
 
 def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
     """Return a question, if all cells are amounts, with several units or with two decimal marks."""
-    amounts = {text: parts for text in sorted(texts) if (parts := parts_of(text)) is not None}
+    found = ((text, parts_of(text)) for text in sorted(texts))
+    amounts = {text: p for text, p in found if p and (p.fits(".") or p.fits(","))}
     lost = sum(n for text, n in texts.items() if text not in amounts and not GAPS.fullmatch(text))
     units = {(parts.currency, one_word(parts.tail)): text for text, parts in amounts.items()}
     if lost > FEW_MISFITS * sum(texts.values()) or other_times(texts) is not None:

@@ -29,8 +29,6 @@ FACTORS = dict(WORDS["factors"])
 """Factors between units that are often mixed, and whose they are."""
 NEAR = 0.15
 """Relative distance from such a factor."""
-HOT = 60.0
-"""°C below which temperatures of bodies, rooms and weather are."""
 LEAST = 8
 """Cells of an owner, and public ones, that are compared."""
 UNREAD = 0.2
@@ -157,7 +155,8 @@ def _other_unit(known: Array, public: Array) -> str:
     how = ""
     for fahrenheit, celsius in (spans, spans[::-1]):
         first, middle, last = (fahrenheit - 32) / 1.8
-        alike = celsius[0] <= middle <= celsius[2] and abs(celsius[1]) < HOT
+        # Temperatures of bodies, rooms and weather: others may be twice as large by chance.
+        alike = celsius[0] <= middle <= celsius[2] and abs(celsius[1]) < 60
         if alike and 0.5 < (last - first) / max(celsius[2] - celsius[0], 1e-9) < 2:
             how = "as between °C and °F"
     if min(own, median) > 0:
@@ -165,9 +164,8 @@ def _other_unit(known: Array, public: Array) -> str:
         factor = min(FACTORS, key=lambda each: abs(ratio / each - 1))
         if abs(ratio / factor - 1) <= NEAR:
             how = f"{factor:g} times {'larger' if own > median else 'smaller'}{FACTORS[factor]}"
-    if how == "":
-        return ""
-    return f"the median is {number(own)}, of public rows {number(median)}: {how}"
+    medians = f"the median is {number(own)}, of public rows {number(median)}: "
+    return medians + how if how != "" else ""
 
 
 def learned(

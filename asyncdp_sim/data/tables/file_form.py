@@ -146,9 +146,17 @@ MISSING = ("NA", "N/A", "NaN", "null")
 """Words that mean a missing cell, in capitals or not, unless a scenario lists others."""
 
 
+_ZEROS = (*("." + "0" * places for places in range(1, 7)), ",0", ",00")
+
+
 def words_of(missing: Iterable[str], name: str) -> set[str]:
-    """Return the words of a column in small letters: x=99 is 99 in x, and no word elsewhere."""
-    return {word.removeprefix(f"{name}=").strip().lower() for word in missing}
+    """Return the words of a column in small letters: x=99 is 99 in x, and no word elsewhere.
+
+    A whole number is also one with zeros as its fraction: -999.0 and -999,00 are -999.
+    """
+    words = {word.removeprefix(f"{name}=").strip().lower() for word in missing}
+    whole = [word for word in words if word.removeprefix("-").isdecimal()]
+    return words | {number + zeros for number in whole for zeros in _ZEROS}
 
 
 GUESSED = "cp1252"

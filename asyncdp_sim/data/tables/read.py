@@ -505,8 +505,6 @@ def _column(parts: "Sequence[pa.Array]", order: Ints, missing: Collection[str]) 
     texts = encoded.dictionary
     words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     gone = pc.or_(pc.equal(texts, ""), pc.is_in(words, pa.array([*missing], pa.string())))
-    for number in (word for word in missing if re.fullmatch("-?[0-9]+", word) is not None):
-        gone = pc.or_(gone, pc.match_substring_regex(words, rf"^{number}\.0+$"))  # -999.0 is -999
     none = gone.to_numpy(zero_copy_only=False)
     codes = np.where(none, -1, np.cumsum(~none) - 1)[encoded.indices.to_numpy()[order]]
     left = texts.filter(pc.invert(gone))

@@ -94,7 +94,7 @@ def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
     values, words = cells(column, decimal, ("number",))
     met = Counter({"number": int((column.notna() & ~words).sum())})
     for value, count in column[words].astype(object).value_counts().items():
-        met[_reading(spelled(value), decimal)[0]] += int(count)
+        met[_reading(written(value), decimal)[0]] += int(count)
     of_labels = np.isin(values[~np.isnan(values)], (0, 1)).all()
     numbers = [{"number", "truth"}] if of_labels else [{"number"}, {"truth"}]
     families = (*numbers, {"time"}, {"date"})
@@ -171,7 +171,7 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
     import pyarrow.compute as pc
 
     if column.dtype not in ("category", "str"):
-        return map_text(column, code)
+        return map_text(column, code, as_written=True)
     codes, distinct = _places(column, spelled)
     texts = pa.array(distinct, pa.string())
     short = pc.less_equal(pc.binary_length(texts), _LONGEST)
@@ -179,7 +179,7 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
     words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)
-    table[words] = [code(spelled(distinct[place])) for place in words]
+    table[words] = [code(distinct[place]) for place in words]  # 1.300, spelled 1.3, is thousands
     return np.asarray(table[codes])
 
 

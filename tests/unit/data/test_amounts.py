@@ -234,7 +234,8 @@ def test_numbers_with_powers_of_ten_behind_them_have_no_order():
 @pytest.mark.parametrize(
     "texts", [[f"{grade}{letter}" for grade in range(1, 10) for letter in "ABC"],
               [f"{j}{'th' if j > 3 else ['st', 'nd', 'rd'][j - 1]}" for j in range(1, 20)],
-              [f"{j} {street} St" for j in range(9) for street in ("Main", "Oak", "Elm", "Hill")]],
+              [f"{j} {street} St" for j in range(9) for street in ("Main", "Oak", "Elm", "Hill")],
+              [*(f"£{j}" for j in range(7, 19)), "5'11\""]],
 )  # fmt: skip
 def test_codes_and_places_with_numbers_in_front_are_no_units(texts):
     assert column(texts).type in ("text", "ordered text")

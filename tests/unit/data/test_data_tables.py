@@ -144,6 +144,18 @@ def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
     assert np.flatnonzero(declared.isna()).tolist() == [5, 6]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_number_for_a_gap_is_one_with_zeros_as_its_fraction_too(tmp_path, name):
+    """In files and in rows that a model is asked for: -999,00 was a number, -999.0 there too."""
+    path = str(tmp_path / name)
+    texts = pd.DataFrame({"x": ["-999", "-999.0", "-999,00", "5"], "y": ["1", "2", "3", "4"]})
+    texts.to_parquet(path) if name.endswith("parquet") else texts.to_csv(path, index=False)
+    asked = {"features": 1, "public_records": 4, "preprocessing": "none", "missing": ["-999"]}
+    data = TableData(path=path, target="y", columns={"x": {"kind": "number"}}, **asked)
+    assert data.encoder().columns(texts)[:, 0].tolist() == [5, 5, 5, 5]
+    assert data.encoder().public["x"].isna().tolist() == [True, True, True, False]
+
+
 def test_short_rows_keep_their_places(tmp_path, monkeypatch):
     monkeypatch.setattr(read, "BLOCK", 16)
     (tmp_path / "t.csv").write_text('sep=;\na;b\n1;2\n\n3\n4;5\n"6"\n7;\n8\n')

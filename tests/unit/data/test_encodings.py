@@ -70,6 +70,11 @@ def test_amounts(text, decimal, value):
 def test_a_decimal_comma_is_one_in_numbers_too():
     assert codes(Number(), ["1,5", "1.5", "1.234,5", "2"], 1, ",")[1] == [[1.5, 1.5, 2, 2]]
     assert codes(Number(), ["1.234", "1,5", "2"], 2, ",")[1] == [[1.75, 1.5, 2]]
+    for kind in (object, "str", "category"):  # thousands that end with 0 are thousands, too
+        column = pd.Series(["1.300", "10.000", "1,5", "2"], dtype=kind)
+        read = Number().learn(column.iloc[2:], "c", ",").read(column)
+        np.testing.assert_array_equal(read.values[0], [np.nan, np.nan, 1.5, 2])
+        assert read.misfits.tolist() == [True, True, False, False]
     floats = pd.Series([1.5, None, 2.5])  # as of a Parquet file
     assert not Money().learn(floats, "x", ",").read(floats).misfits.any()
 
