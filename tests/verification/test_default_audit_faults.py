@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.audits import audit, facts, first_audit, whole_run
 from asyncdp_sim.audits.claims import Owed, hiding, opened
 from asyncdp_sim.audits.eavesdropper import View
-from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise
+from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise, LaplaceNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
@@ -32,6 +32,13 @@ def test_one_row_of_noise_for_several_answers(monkeypatch):
     assert exceeded(SCENE) == []
     one_row(monkeypatch)
     assert any("have the noise of another one, or none" in line for line in exceeded(SCENE))
+
+
+def test_noise_that_is_the_same_in_every_answer_of_a_composed_budget(monkeypatch):
+    """All answers speak for the first gradient, so that each seems to cost less than nothing."""
+    monkeypatch.setattr(LaplaceNoise, "rows", lambda *given: np.full(given[2:], -5.0))
+    composed = ("privacy.accountant=pld", "privacy.delta=1e-5")
+    assert any("have the noise of another one" in line for line in exceeded(SCENE, composed, 100))
 
 
 @pytest.mark.parametrize("settings", [(), COLLUDING], ids=["drop-outs", "colluders"])
