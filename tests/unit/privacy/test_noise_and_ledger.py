@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import inf
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,18 @@ def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget():
     ledger = Ledger(accountant, released, accountant.spent(released))
     assert ledger.spent[:, :2] == pytest.approx(np.array([[0.5, 0.4], [1.5, 0.0]]))
     assert ledger.ratio() == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_an_owner_with_a_single_public_row_has_spent_everything(mechanism):
+    """And an attacker is certain of its record, but not of another owner's."""
+    privacy = Privacy(epsilon=1.0, delta=1e-6, mechanism=mechanism, sensitivity=DECLARED)
+    traces: Any = [SimpleNamespace(released=np.array([2, 2, 2]))]
+    ledger = Ledger.from_traces(privacy.accountant_for(3, 5), traces, (0, 1, 7))
+    assert np.isinf(ledger.spent).tolist() == [[False, True, True]]
+    power = ledger.attacker(1, 1.0).power[0]
+    assert 0.01 < power[0] < 0.02
+    assert power[1:].tolist() == [1.0, 1.0]
 
 
 def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
