@@ -548,8 +548,7 @@ def _in_turn(pairs: Sequence[tuple[float, float]], claimed: Set[float]) -> str:
     """Return the largest true ε of every claim in order, or all if they are of some claims only."""
     largest = {c: max(t for other, t in pairs if other == c) for c in sorted(dict(pairs))}
     values = list(largest.values())
-    alike, many = len(set(values)) == 1, len(values) > MOST_NUMBERS
-    if alike or many or {*largest} != claimed:
+    if len(set(values)) == 1 or len(values) > MOST_NUMBERS or {*largest} != claimed:
         return numbers(true for _, true in pairs)
     return f"{', '.join(map(number, values))}, respectively"
 

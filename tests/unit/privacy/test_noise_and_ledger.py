@@ -97,6 +97,19 @@ def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
     assert noise.scale == pytest.approx(scale, rel=1e-14)
 
 
+@pytest.mark.parametrize("epsilon", [1.01e-5, 1.44e-5, 3.2e-5, 1.7e-4])
+@pytest.mark.parametrize("delta", [1e-300, 1e-200, 1e-50, 1e-6])
+def test_gaussian_noise_of_the_least_budgets_is_within_them(epsilon, delta):
+    """Where ln δ, which is rounded, hardly moves with ε."""
+    for answers in (1, 3, 10, 1000):
+        privacy = Privacy(
+            epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=DECLARED,
+            budget=PerOwnerCap(answers=answers),
+        )  # fmt: skip
+        [spent] = privacy.accountant_for(1, 1).spent(np.array([answers]))
+        assert epsilon * (1 - 1e-5) < spent <= epsilon
+
+
 def test_discrete_laplace_noise_pays_for_rounding():
     """b_i = (2Ξ/n_i + pγ_i) K_i/ε_i, γ_i the largest power of two ≤ 2Ξ/(1024 p n_i)."""
     privacy = Privacy(
