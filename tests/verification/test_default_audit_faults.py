@@ -126,6 +126,14 @@ def test_likelihoods_of_answers_know_how_large_their_noise_is():
     assert ratio == pytest.approx(np.square((SECOND - FIRST) / (NOISE.scale * TIMES)).sum() / 2)
 
 
+def test_answers_count_as_sent_however_often_they_were():
+    view = under_a_moving_bound(FIRST)
+    fields = [("owner", int), ("transmissions", int)]
+    view.trace.exchanges = np.array([(1, 1), (1, 3), (2, 0), (2, 2)], dtype=fields)
+    view.trace.n_owners, view.trace.answers_once = 2, False
+    assert facts.charged_values_sent(view).tolist() == [2, 1]
+
+
 def test_an_undercharge_is_said_of_the_answers_within_the_budget(monkeypatch):
     scenario, _ = load(SCENE)
     monkeypatch.setattr(facts, "charged_values_sent", lambda _: np.array([20]))
