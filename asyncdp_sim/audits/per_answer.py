@@ -351,4 +351,4 @@ def _epsilon_of_one_answer(problem: Problem, owner: int, records: float, streams
     owners, size = np.full(_DRAWS, owner), first.shape[1]
     rows = noise.rows(streams.generator("audit", "composition", owner), _DRAWS, size)
     answers = noise.add_noise(owners, np.tile(second, (_DRAWS, 1)), rows)
-    return float(ratio(noise, owners, answers, first, second).max())
+    return max(0.0, float(ratio(noise, owners, answers, first, second).max()))

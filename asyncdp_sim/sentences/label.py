@@ -1,7 +1,7 @@
 """The privacy label of results, made from manifests: the same words wherever results appear."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
@@ -317,7 +317,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if len(silent) > 0:
         where = _share(silent, manifests)
         sentences.append(f"No privacy is claimed ({_claim(silent)}){where}: {_short(silent)}.")
-    sentences += _true_epsilons(manifests)
+    sentences += _true_epsilons(claiming)
     alone = composition(manifests)
     if alone is not None:
         sentences.append(f"This {alone}.")
@@ -389,7 +389,8 @@ def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str
 
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return the guarantee in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
-    if not any(map(claims, manifests)):
+    manifests = list(filter(claims, manifests))
+    if len(manifests) == 0:
         return "no privacy claimed"
     states = set(map(is_private, manifests))
     if states != {True}:
@@ -529,25 +530,25 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> Iterator[str]:
     For enforced bounds only if one differs from its claim. For declared bounds always, because that
     ε covers only the records of the tables; over all records no finite ε holds.
     """
-    manifests = [manifest for manifest in manifests if is_epsilon_shown(manifest)]
     enforced, trusted = list[tuple[float, float]](), list[tuple[float, float]]()
-    for manifest in manifests:
+    for manifest in filter(is_epsilon_shown, manifests):
         pair = claimed_epsilon(manifest), true_epsilon(manifest)
         (trusted if is_at_least(manifest) else enforced).append(pair)
+    claimed = set(map(claimed_epsilon, manifests))
     if not all(isclose(claim, true, rel_tol=_SAME) for claim, true in enforced):
-        yield f"True ε = {_in_turn(enforced)}."
+        yield f"True ε = {_in_turn(enforced, claimed)}."
     if len(trusted) > 0 and all(true == inf for _, true in trusted):
         yield "No finite ε."
     elif len(trusted) > 0:
-        text = f"ε ≥ {_in_turn(trusted)} (these records; the declared bound may not hold"
+        text = f"ε ≥ {_in_turn(trusted, claimed)} (these records; the declared bound may not hold"
         yield f"{text} for others)."
 
 
-def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:
-    """Return the largest true ε of every claim in order, or all if they are few."""
+def _in_turn(pairs: Sequence[tuple[float, float]], claimed: Set[float]) -> str:
+    """Return the largest true ε of every claim in order, or all if they are of some claims only."""
     largest = {c: max(t for other, t in pairs if other == c) for c in sorted(dict(pairs))}
     values = list(largest.values())
-    if len(values) == 1 or len(values) > MOST_NUMBERS or len(set(values)) == 1:
+    if len(set(values)) == 1 or len(values) > MOST_NUMBERS or {*largest} != claimed:
         return numbers(true for _, true in pairs)
     return f"{', '.join(map(number, values))}, respectively"
 

@@ -197,6 +197,10 @@ def test_a_sum_that_could_wrap_is_refused():
     with pytest.raises(SpecError, match="could wrap"):
         in_shares(problem.noise, influence, 3)
     assert in_shares(problem.noise, replace(influence, records=np.full(6, 1e3)), 3).grid == 2.0**-20
+    thin = replace(problem.noise, scale=np.full(6, 1e-13))  # only the sum of all records may wrap
+    in_shares(thin, replace(influence, records=np.full(6, 2.0**42 / 3 * 0.999)), 3)
+    with pytest.raises(SpecError, match="could wrap"):
+        in_shares(thin, replace(influence, records=np.full(6, 2.0**42 / 3 * 1.001)), 3)
 
 
 def test_shares_of_which_nothing_is_proven_are_refused():

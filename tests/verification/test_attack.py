@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.audits.check import Claim, attack
+from asyncdp_sim.audits.check import Claim, attack, most_shown
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.accountants.pairs import delta_of, epsilon_of, mu_of
 from tests.together import together
@@ -47,6 +47,17 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated():
     count = false_alarms(1)
     assert not too_many(count)
     assert count > 0  # the hardest case comes near
+
+
+@pytest.mark.parametrize("runs", [9, 400])
+def test_both_probabilities_of_an_event_share_the_doubt(runs):
+    """Of m measured runs, all in the event or none: each limit is missed with half of the doubt."""
+    least = (DOUBT / 2) ** (1 / (runs // 2))
+    expected = np.log(least / (1 - least))
+    found = attack({"all": (np.zeros(runs), np.ones(runs))}, TRUTH, DOUBT)
+    assert found.epsilon == pytest.approx(expected, rel=1e-9)
+    assert (found.rightly, found.falsely) == pytest.approx((least, 1 - least), rel=1e-9)
+    assert most_shown(TRUTH, runs, DOUBT) == pytest.approx(expected, rel=1e-9)
 
 
 @together

@@ -263,6 +263,16 @@ def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
         assert not np.any(every.reshape(120, -1).max(axis=1) > tops[:, 0])
 
 
+@pytest.mark.parametrize("model", LOSSES)
+def test_one_gradient_above_all_before_is_seen_and_so_is_one_infinite_model(model):
+    """Of models close together, where bounds over balls are hardly above the gradients."""
+    records, points = of_many(0, model, "l2", 120, spread=1e-3)
+    most = largest(records, 0, points[3:])
+    assert largest(records, 0, points[3:], least=0.99 * most) == most
+    points[-1, 0] = np.inf
+    assert largest(records, 0, points[3:]) == np.inf
+
+
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     """Also of models that have diverged, no records, no points, and where all are below."""

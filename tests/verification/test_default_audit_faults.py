@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.audits import audit, facts, first_audit, whole_run
 from asyncdp_sim.audits.claims import Owed, hiding, opened
 from asyncdp_sim.audits.eavesdropper import View
-from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise
+from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise, LaplaceNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
@@ -32,6 +32,13 @@ def test_one_row_of_noise_for_several_answers(monkeypatch):
     assert exceeded(SCENE) == []
     one_row(monkeypatch)
     assert any("have the noise of another one, or none" in line for line in exceeded(SCENE))
+
+
+def test_noise_that_is_the_same_in_every_answer_of_a_composed_budget(monkeypatch):
+    """All answers speak for the first gradient, so that each seems to cost less than nothing."""
+    monkeypatch.setattr(LaplaceNoise, "rows", lambda *given: np.full(given[2:], -5.0))
+    composed = ("privacy.accountant=pld", "privacy.delta=1e-5")
+    assert any("have the noise of another one" in line for line in exceeded(SCENE, composed, 100))
 
 
 @pytest.mark.parametrize("settings", [(), COLLUDING], ids=["drop-outs", "colluders"])
@@ -117,6 +124,14 @@ def test_likelihoods_of_answers_know_how_large_their_noise_is():
     view = under_a_moving_bound(SECOND)
     [ratio] = whole_run._of_answers(NOISE, [view], FIRST, SECOND)
     assert ratio == pytest.approx(np.square((SECOND - FIRST) / (NOISE.scale * TIMES)).sum() / 2)
+
+
+def test_answers_count_as_sent_however_often_they_were():
+    view = under_a_moving_bound(FIRST)
+    fields = [("owner", int), ("transmissions", int)]
+    view.trace.exchanges = np.array([(1, 1), (1, 3), (2, 0), (2, 2)], dtype=fields)
+    view.trace.n_owners, view.trace.answers_once = 2, False
+    assert facts.charged_values_sent(view).tolist() == [2, 1]
 
 
 def test_an_undercharge_is_said_of_the_answers_within_the_budget(monkeypatch):

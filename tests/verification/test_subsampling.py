@@ -178,6 +178,20 @@ def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
     assert abs(square.mean() - due) <= 4.5 * square.std() / count**0.5
 
 
+@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+def test_noise_of_all_answers_spends_the_budget(settings):
+    """A replaced record moves an answer, a sum over q n_i, by at most 2Ξ/(q n_i)."""
+    q, delta = 0.4, 1e-5
+    scenario = load(SCENE, (f"privacy.sampling={q}", *settings))[0]
+    problem = prepare(scenario, build_dataset(scenario))
+    count, n = int(problem.accountant.answers[0]), int(problem.task.objective.records[0])
+    moved = 2 * problem.xi / (q * n) / float(problem.noise.scale[0])
+    whole = count * amplified(moved, q)
+    if len(settings) > 0:
+        whole = together(((SampledGaussianPair(moved, q), count),), delta).epsilon(delta)
+    assert whole == pytest.approx(float(problem.accountant.epsilon[0]), rel=1e-5)
+
+
 @pytest.mark.parametrize("resend", ["same", "fresh"])
 @pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
 def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings):

@@ -230,7 +230,8 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
         low, high = low / 10, low
     while excess(high, stated) > 0:
         low, high = high, high * 10
-    return float(brentq(lambda z: excess(z, stated), low, high, xtol=TOLERANCE)) * SAFE
+    safe = max(SAFE, 1 - 1e-15 * log(delta) / epsilon)  # ln δ is rounded, and moves with ε
+    return float(brentq(lambda z: excess(z, stated), low, high, xtol=TOLERANCE)) * safe
 
 
 def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:

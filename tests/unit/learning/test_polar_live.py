@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.learning.algorithms import Polar, Setting
+from asyncdp_sim.learning.algorithms import AnswerBatch, Polar, Setting
 from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
 from asyncdp_sim.learning.algorithms.polar import PolarSteps
-from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.answers import AnswerModel, Answers, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -83,6 +83,17 @@ def compare(net, count, batch=True, every=3):
         assert np.array_equal(live.trajectory().final[0], path.final[r])
         assert live.trajectory().clipped[0] == path.clipped[r]
     return traces, path
+
+
+def test_clients_draw_batches_of_their_own():
+    """At one model, clients with the same records answer differently: they choose other ones."""
+    same = [[rows[0]] * C for rows in RECORDS]
+    drawn = AnswerModel(PROBLEM, NoNoise(np.zeros(C)), Sample(LinearRecords(*same), 4))
+    given = Answers(steps_of(network("basic", LATENCIES["none"])), drawn, scopes(2))
+    rows = np.repeat([0, 1], C)
+    every = AnswerBatch(np.tile(np.arange(C), 2), rows=rows)
+    answers = given.give(every, np.full((2 * C, P), 0.1))
+    assert len(np.unique(answers, axis=0)) == 2 * C
 
 
 @one_in(3, "read", READS)

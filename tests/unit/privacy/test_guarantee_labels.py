@@ -9,6 +9,7 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, Privacy, guarantee
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
@@ -34,6 +35,7 @@ def judged(
     obfuscated: bool = False,
     unseen: int = 0,
     timing: str | None = None,
+    diverged: int = 0,
 ) -> Guarantee:
     sensitivity = {
         "declared": Declared(bound=XI, norm=norm),
@@ -56,6 +58,7 @@ def judged(
     return guarantee(
         privacy, accountant, XI, P, look, public, records,
         noise=privacy.noise_for(records, T, XI, P), obfuscated=obfuscated, timing=timing,
+        diverged=diverged,
     )  # fmt: skip
 
 
@@ -290,3 +293,11 @@ def test_a_run_that_diverged_is_not_private():
     assert outcome.summary["private"] is False
     assert outcome.summary["epsilon_true"] == inf
     assert any("diverged in 2 replicates" in said for said in outcome.warnings)
+    one = judged(kind="clip", diverged=1)
+    assert (one.private, one.epsilon_true, one.times) == (False, inf, inf)
+
+
+def test_one_owner_without_noise_is_foreseen():
+    asked = Privacy(epsilon=[inf, 1.0], sensitivity=Clip(bound=XI))
+    assert foreseen(asked, 2, timing=None, unsound=()) is False
+    assert foreseen(asked.model_copy(update={"epsilon": 1.0}), 2, timing=None, unsound=()) is True

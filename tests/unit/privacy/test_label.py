@@ -164,6 +164,7 @@ def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private():
     assert found.private is False
     assert found.epsilon_true == inf
     assert named_guarantee([baseline]) == "no privacy claimed"
+    assert named_guarantee([made({}), baseline]) == "ε-DP, pure, Laplace noise"
     some = made({"epsilon": [inf, 1.0]}, NO_NOISE, private=False, epsilon_true="inf")
     assert label([some]).text.startswith("NOT PRIVATE as claimed")  # owner 2 was promised an ε
 

@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import inf
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,18 @@ def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget():
     assert ledger.ratio() == pytest.approx(3 / 4)
 
 
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_an_owner_with_a_single_public_row_has_spent_everything(mechanism):
+    """And an attacker is certain of its record, but not of another owner's."""
+    privacy = Privacy(epsilon=1.0, delta=1e-6, mechanism=mechanism, sensitivity=DECLARED)
+    traces: Any = [SimpleNamespace(released=np.array([2, 2, 2]))]
+    ledger = Ledger.from_traces(privacy.accountant_for(3, 5), traces, (0, 1, 7))
+    assert np.isinf(ledger.spent).tolist() == [[False, True, True]]
+    power = ledger.attacker(1, 1.0).power[0]
+    assert 0.01 < power[0] < 0.02
+    assert power[1:].tolist() == [1.0, 1.0]
+
+
 def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
     """K answers are as one with z/√K; the sensitivity is 2Ξ/n_i in L2."""
     privacy = Privacy(
@@ -82,6 +95,19 @@ def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
     one = [gaussian_multiplier(epsilon, 1e-6) for epsilon in (0.5, 2.0)]
     scale = [2 * 5 / 10 * one[0] * np.sqrt(3), 0.0, 2 * 5 / 30 * one[1] * np.sqrt(5)]
     assert noise.scale == pytest.approx(scale, rel=1e-14)
+
+
+@pytest.mark.parametrize("epsilon", [1.01e-5, 1.44e-5, 3.2e-5, 1.7e-4])
+@pytest.mark.parametrize("delta", [1e-300, 1e-200, 1e-50, 1e-6])
+def test_gaussian_noise_of_the_least_budgets_is_within_them(epsilon, delta):
+    """Where ln δ, which is rounded, hardly moves with ε."""
+    for answers in (1, 3, 10, 1000):
+        privacy = Privacy(
+            epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=DECLARED,
+            budget=PerOwnerCap(answers=answers),
+        )  # fmt: skip
+        [spent] = privacy.accountant_for(1, 1).spent(np.array([answers]))
+        assert epsilon * (1 - 1e-5) < spent <= epsilon
 
 
 def test_discrete_laplace_noise_pays_for_rounding():
