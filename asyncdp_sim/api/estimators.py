@@ -1,6 +1,6 @@
 """A run's model as a fitted scikit-learn pipeline; scikit-learn is imported late."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.splits import codes_of
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
-from asyncdp_sim.data.tables.rows import require_column
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
@@ -52,25 +51,10 @@ class RowEncoder:
         SpecError
             If it is no frame, and no array of as many columns.
         """
-        rows = [self.features(self._named(frame))]
+        rows = [self.features(_raw_rows(frame, self.features.public))]
         if self.domain is not None:
             rows, _ = self.domain.confine(rows, [np.zeros(len(rows[0]))], self.norm)
         return self.model.design(rows)[0]
-
-    def _named(self, rows: Any) -> Any:
-        """Return raw rows as a frame."""
-        import pandas as pd
-
-        if isinstance(rows, pd.DataFrame):
-            return rows
-        names = list(self.features.public)
-        values = np.asarray(rows, dtype=object)
-        if values.ndim != 2 or values.shape[1] != len(names):
-            shape = f"an array of shape {values.shape}"
-            columns = ", ".join(map(str, names))
-            rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {columns}"
-            raise SpecError([Fault("X", shape, rule)])
-        return pd.DataFrame(values, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +65,30 @@ class ColumnEncoder:
 
     def __call__(self, frame: Any) -> Array:
         """Return columns (n, c)."""
-        return self.features.columns(frame)
+        return self.features.columns(_raw_rows(frame, self.features.public))
+
+
+def _raw_rows(rows: Any, columns: Iterable[str], key: str = "X") -> Any:
+    """Return raw rows as a frame; an array has these columns in their order.
+
+    Raises
+    ------
+    SpecError
+        On ``key``, if they lack a column.
+    """
+    import pandas as pd
+
+    names = list(columns)
+    rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {', '.join(map(str, names))}"
+    if isinstance(rows, pd.DataFrame):
+        missing = [str(name) for name in names if name not in rows.columns]
+        if len(missing) > 0:
+            raise SpecError([Fault(key, f"rows without {', '.join(missing)}", rule)])
+        return rows
+    values = np.asarray(rows, dtype=object)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise SpecError([Fault(key, f"an array of shape {values.shape}", rule)])
+    return pd.DataFrame(values, columns=names)
 
 
 def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
@@ -109,8 +116,9 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     joint = pipeline(scenario, theta)
     encode = joint["encoder"].func
     features = encode.features
-    target = str(getattr(scenario.data, "target_column", ""))
-    require_column(target, list(rows.columns), "rows")
+    target, person = (getattr(scenario.data, name, None) for name in ("target_column", "person"))
+    needed = [name for name in (*features.public, target, person) if name is not None]
+    rows = _raw_rows(rows, dict.fromkeys(needed), "rows")
     targets = features.targets(rows[target])
     if model.classifies:
         targets = np.where(np.isin(targets, model.labels), targets, np.nan)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 from asyncdp_sim import results as on_disk
-from asyncdp_sim.api import Named
+from asyncdp_sim.api import Named, as_count
 from asyncdp_sim.api.pictures import ComparisonPlots, RunPlots, SweepPlots
 from asyncdp_sim.comparisons import comparison as side_by_side
 from asyncdp_sim.core.errors import Fault, ResultError
@@ -271,7 +271,7 @@ class Result(_Kept[on_disk.Result]):
         from asyncdp_sim.runs.replay import made_again
 
         theta, numbers = self._model(replicate), self.scenario.owners.participants
-        if owner not in numbers:
+        if as_count(owner, "owner") not in numbers:
             rule = f"allowed is a number from {numbers[0]} to {numbers[-1]} of an owner"
             raise ResultError([Fault("owner", show(owner), rule)], str(self.directory))
         with made_again(self.directory, ()) as (scenario, _):
@@ -279,7 +279,7 @@ class Result(_Kept[on_disk.Result]):
 
     def _model(self, replicate: int) -> Any:
         """Return the final model (p,) of a replicate."""
-        models = self.models
+        models, replicate = self.models, as_count(replicate, "replicate")
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
             rule = f"allowed is one of {', '.join(map(str, self._opened.replicates))}"
