@@ -1,6 +1,6 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def load(
     >>> ad.load("lending-sound", ["run.updates=50"]).run.updates
     50
     """
-    if isinstance(settings, str):
+    if isinstance(settings, str) or not isinstance(settings, Iterable):
         rule = "a list of texts, each path=value"
         raise wrong_type("settings", settings, rule)
     if isinstance(scenario, Mapping):

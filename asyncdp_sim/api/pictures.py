@@ -164,9 +164,18 @@ class ForecastPlots(Named):
         return _axes(gains.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
-        """Draw the gain of each owner from joining."""
+        """Draw the gain of each owner from joining.
+
+        Raises
+        ------
+        ResultError
+            If no owner was judged: public rows alone judge none.
+        """
         from asyncdp_sim.figures import gains
 
+        if len(self._content["owners"]) == 0:
+            remedy = "ad.forecast(…, private=True) judges each owner"
+            raise ResultError([Fault("owners", "a forecast that judged no owner", remedy)])
         return _axes(gains.owners(self._content))[0]
 
 
