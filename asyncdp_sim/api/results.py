@@ -418,7 +418,7 @@ class Comparison(Named):
     @property
     def plot(self) -> ComparisonPlots:
         """Its pictures as matplotlib axes."""
-        return ComparisonPlots(self.found.results)
+        return ComparisonPlots(self)
 
     def lines(self) -> list[str]:
         """Return it in words, as lines."""
