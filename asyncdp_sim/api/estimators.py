@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.splits import codes_of
@@ -17,9 +17,6 @@ from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from asyncdp_sim.decision import OwnRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +106,8 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     InputError
         As :func:`pipeline`, and if rows lack a column.
     """
-    from asyncdp_sim.decision import JointModels, adapted_model
-    from asyncdp_sim.runs.gains import joint_scores, linear_models, margins
+    from asyncdp_sim.decision import JointModels, OwnRows, adapted_model
+    from asyncdp_sim.runs.gains import class_places, joint_scores, linear_models, margins
 
     model = scenario.model
     joint = pipeline(scenario, theta)
@@ -123,7 +120,10 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     if model.classifies:
         targets = np.where(np.isin(targets, model.labels), targets, np.nan)
     labelled = np.flatnonzero(~np.isnan(targets))
-    own = _own_rows(scenario, features, rows, targets, labelled)
+    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
+    places = class_places(targets[labelled], model)
+    columns = features.columns(rows)[labelled]
+    own = OwnRows(columns, places, len(model.labels), persons[labelled])
     linear = linear_models(model, features.projection, theta[None])
     scores = joint_scores(model, encode(rows)[labelled], theta[None])
     generator = Streams(scenario.run.seed).generator("decision", "owner", owner)
@@ -145,23 +145,6 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     if model.classifies:
         result.classes_ = joint["model"].classes_
     return _pipeline(ColumnEncoder(features), result)
-
-
-def _own_rows(
-    scenario: Scenario, features: TableEncoder, rows: Any, targets: Array, labelled: Ints
-) -> "OwnRows":
-    """Return the rows with targets as a decision reads them, each with its person."""
-    from asyncdp_sim.decision import OwnRows
-    from asyncdp_sim.runs.gains import class_places
-
-    person = getattr(scenario.data, "person", None)
-    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
-    return OwnRows(
-        features.columns(rows)[labelled],
-        class_places(targets[labelled], scenario.model),
-        len(scenario.model.labels),
-        persons[labelled],
-    )
 
 
 def pipeline(scenario: Scenario, theta: Array) -> Any:

@@ -60,8 +60,7 @@ def load(
     50
     """
     if isinstance(settings, str) or not isinstance(settings, Iterable):
-        rule = "a list of texts, each path=value"
-        raise wrong_type("settings", settings, rule)
+        raise wrong_type("settings", settings, "a list of texts, each path=value")
     if isinstance(scenario, Mapping):
         scenario_read, notes = from_tables(scenario, settings, allow_code=allow_code)
     else:

@@ -16,7 +16,7 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import agreed, html_table
 from asyncdp_sim.results import read_table
-from asyncdp_sim.results.columns import column, flat
+from asyncdp_sim.results.columns import arrow_table, column, flat
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.result import figures, notes
@@ -58,14 +58,7 @@ def with_units(frame: Any, table: str) -> Any:
 
 def from_columns(columns: Mapping[str, Any], table: str) -> Any:
     """Return NumPy and Arrow columns as a frame, as one that is read from disk would be."""
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = {
-        name: pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
-        for name, values in columns.items()
-    }
-    return with_units(pa.table(arrays).to_pandas(), table)
+    return with_units(arrow_table(table, columns).to_pandas(), table)
 
 
 def summary_frame(summary: Mapping[str, Any]) -> Any:
