@@ -1,26 +1,22 @@
 """A run's model as a fitted scikit-learn pipeline; scikit-learn is imported late."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.splits import codes_of
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
-from asyncdp_sim.data.tables.rows import require_column
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from asyncdp_sim.decision import OwnRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +48,10 @@ class RowEncoder:
         SpecError
             If it is no frame, and no array of as many columns.
         """
-        rows = [self.features(self._named(frame))]
+        rows = [self.features(_raw_rows(frame, self.features.public))]
         if self.domain is not None:
             rows, _ = self.domain.confine(rows, [np.zeros(len(rows[0]))], self.norm)
         return self.model.design(rows)[0]
-
-    def _named(self, rows: Any) -> Any:
-        """Return raw rows as a frame."""
-        import pandas as pd
-
-        if isinstance(rows, pd.DataFrame):
-            return rows
-        names = list(self.features.public)
-        values = np.asarray(rows, dtype=object)
-        if values.ndim != 2 or values.shape[1] != len(names):
-            shape = f"an array of shape {values.shape}"
-            columns = ", ".join(map(str, names))
-            rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {columns}"
-            raise SpecError([Fault("X", shape, rule)])
-        return pd.DataFrame(values, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +62,30 @@ class ColumnEncoder:
 
     def __call__(self, frame: Any) -> Array:
         """Return columns (n, c)."""
-        return self.features.columns(frame)
+        return self.features.columns(_raw_rows(frame, self.features.public))
+
+
+def _raw_rows(rows: Any, columns: Iterable[str], key: str = "X") -> Any:
+    """Return raw rows as a frame; an array has these columns in their order.
+
+    Raises
+    ------
+    SpecError
+        On ``key``, if they lack a column.
+    """
+    import pandas as pd
+
+    names = list(columns)
+    rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {', '.join(map(str, names))}"
+    if isinstance(rows, pd.DataFrame):
+        missing = [str(name) for name in names if name not in rows.columns]
+        if len(missing) > 0:
+            raise SpecError([Fault(key, f"rows without {', '.join(missing)}", rule)])
+        return rows
+    values = np.asarray(rows, dtype=object)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise SpecError([Fault(key, f"an array of shape {values.shape}", rule)])
+    return pd.DataFrame(values, columns=names)
 
 
 def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
@@ -102,20 +106,24 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     InputError
         As :func:`pipeline`, and if rows lack a column.
     """
-    from asyncdp_sim.decision import JointModels, adapted_model
-    from asyncdp_sim.runs.gains import joint_scores, linear_models, margins
+    from asyncdp_sim.decision import JointModels, OwnRows, adapted_model
+    from asyncdp_sim.runs.gains import class_places, joint_scores, linear_models, margins
 
     model = scenario.model
     joint = pipeline(scenario, theta)
     encode = joint["encoder"].func
     features = encode.features
-    target = str(getattr(scenario.data, "target_column", ""))
-    require_column(target, list(rows.columns), "rows")
+    target, person = (getattr(scenario.data, name, None) for name in ("target_column", "person"))
+    needed = [name for name in (*features.public, target, person) if name is not None]
+    rows = _raw_rows(rows, dict.fromkeys(needed), "rows")
     targets = features.targets(rows[target])
     if model.classifies:
         targets = np.where(np.isin(targets, model.labels), targets, np.nan)
     labelled = np.flatnonzero(~np.isnan(targets))
-    own = _own_rows(scenario, features, rows, targets, labelled)
+    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
+    places = class_places(targets[labelled], model)
+    columns = features.columns(rows)[labelled]
+    own = OwnRows(columns, places, len(model.labels), persons[labelled])
     linear = linear_models(model, features.projection, theta[None])
     scores = joint_scores(model, encode(rows)[labelled], theta[None])
     generator = Streams(scenario.run.seed).generator("decision", "owner", owner)
@@ -137,23 +145,6 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     if model.classifies:
         result.classes_ = joint["model"].classes_
     return _pipeline(ColumnEncoder(features), result)
-
-
-def _own_rows(
-    scenario: Scenario, features: TableEncoder, rows: Any, targets: Array, labelled: Ints
-) -> "OwnRows":
-    """Return the rows with targets as a decision reads them, each with its person."""
-    from asyncdp_sim.decision import OwnRows
-    from asyncdp_sim.runs.gains import class_places
-
-    person = getattr(scenario.data, "person", None)
-    persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
-    return OwnRows(
-        features.columns(rows)[labelled],
-        class_places(targets[labelled], scenario.model),
-        len(scenario.model.labels),
-        persons[labelled],
-    )
 
 
 def pipeline(scenario: Scenario, theta: Array) -> Any:

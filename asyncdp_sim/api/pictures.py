@@ -12,7 +12,7 @@ from asyncdp_sim.sentences.label import Label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from asyncdp_sim.api.results import Result, Sweep
+    from asyncdp_sim.api.results import Comparison, Result, Sweep
 
 By = Literal["update", "time"]
 OF_A_NETWORK = Label(
@@ -122,26 +122,25 @@ class SweepPlots(Named):
 
 
 class ComparisonPlots(Named):
-    """Figures of a comparison of results.
+    """Figures of a comparison of results; the others are compared with the first.
 
     Parameters
     ----------
-    results : mapping
-        Opened results by name; the others are compared with the first.
+    comparison : Comparison
     """
 
-    def __init__(self, results: Mapping[str, on_disk.Result]) -> None:
-        self._results = results
+    def __init__(self, comparison: "Comparison") -> None:
+        self._comparison = comparison  # whose results' directories may be temporary
 
     def convergence(self, by: By = "update") -> "Axes":
         """Draw ψ of the central models in one picture; ``by`` is "update" or "time"."""
-        return _convergence(self._results, by)
+        return _convergence(self._comparison.found.results, by)
 
     def ratio(self) -> "Axes | None":
         """Draw ψ divided by that of the first result, per replicate; None without pairs."""
         from asyncdp_sim.figures.convergence import named, psi_ratio
 
-        picture = psi_ratio(named(self._results))
+        picture = psi_ratio(named(self._comparison.found.results))
         return None if picture is None else _axes(picture)[0]
 
 
@@ -164,9 +163,18 @@ class ForecastPlots(Named):
         return _axes(gains.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
-        """Draw the gain of each owner from joining."""
+        """Draw the gain of each owner from joining.
+
+        Raises
+        ------
+        ResultError
+            If no owner was judged: public rows alone judge none.
+        """
         from asyncdp_sim.figures import gains
 
+        if len(self._content["owners"]) == 0:
+            remedy = "ad.forecast(…, private=True) judges each owner"
+            raise ResultError([Fault("owners", "a forecast that judged no owner", remedy)])
         return _axes(gains.owners(self._content))[0]
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 from asyncdp_sim import results as on_disk
-from asyncdp_sim.api import Named
+from asyncdp_sim.api import Named, as_count
 from asyncdp_sim.api.pictures import ComparisonPlots, RunPlots, SweepPlots
 from asyncdp_sim.comparisons import comparison as side_by_side
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import agreed, html_table
 from asyncdp_sim.results import read_table
-from asyncdp_sim.results.columns import column, flat
+from asyncdp_sim.results.columns import arrow_table, column, flat
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.result import figures, notes
@@ -58,14 +58,7 @@ def with_units(frame: Any, table: str) -> Any:
 
 def from_columns(columns: Mapping[str, Any], table: str) -> Any:
     """Return NumPy and Arrow columns as a frame, as one that is read from disk would be."""
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = {
-        name: pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
-        for name, values in columns.items()
-    }
-    return with_units(pa.table(arrays).to_pandas(), table)
+    return with_units(arrow_table(table, columns).to_pandas(), table)
 
 
 def summary_frame(summary: Mapping[str, Any]) -> Any:
@@ -271,7 +264,7 @@ class Result(_Kept[on_disk.Result]):
         from asyncdp_sim.runs.replay import made_again
 
         theta, numbers = self._model(replicate), self.scenario.owners.participants
-        if owner not in numbers:
+        if as_count(owner, "owner") not in numbers:
             rule = f"allowed is a number from {numbers[0]} to {numbers[-1]} of an owner"
             raise ResultError([Fault("owner", show(owner), rule)], str(self.directory))
         with made_again(self.directory, ()) as (scenario, _):
@@ -279,7 +272,7 @@ class Result(_Kept[on_disk.Result]):
 
     def _model(self, replicate: int) -> Any:
         """Return the final model (p,) of a replicate."""
-        models = self.models
+        models, replicate = self.models, as_count(replicate, "replicate")
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
             rule = f"allowed is one of {', '.join(map(str, self._opened.replicates))}"
@@ -418,7 +411,7 @@ class Comparison(Named):
     @property
     def plot(self) -> ComparisonPlots:
         """Its pictures as matplotlib axes."""
-        return ComparisonPlots(self.found.results)
+        return ComparisonPlots(self)
 
     def lines(self) -> list[str]:
         """Return it in words, as lines."""

@@ -46,7 +46,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.gone import KINDS
 from asyncdp_sim.core.plugins import Place, is_outside
-from asyncdp_sim.core.validation import TAGS, faults_in, faults_of
+from asyncdp_sim.core.validation import TAGS, faults_in, faults_of, show
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -144,6 +144,11 @@ class Spec(BaseModel, metaclass=_SpecType):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse, as a specification never changes."""
+        rule = "nothing can be set in a scenario: scenario.replace(…) returns a changed copy"
+        raise SpecError([Fault(name, show(value), rule)])
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of fields that do not fit together."""

@@ -39,6 +39,7 @@ _WORDS = {
     "int_from_float": "allowed is a whole number",
     "float_type": "allowed is a number",
     "string_type": "allowed is a text",
+    "string_unicode": "allowed is a text",
     "bool_type": "allowed is true or false",
     "model_type": "allowed is a table",
     "model_attributes_type": "allowed is a table",

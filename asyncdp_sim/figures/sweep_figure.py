@@ -232,7 +232,7 @@ class SweepFigure(Generic[S]):
         """
         selected = self.select(sweep)
         if isinstance(selected, str):
-            raise not_a_result(sweep.directory, selected)
+            raise not_a_result(sweep.directory, "a sweep without this figure", selected)
         rows = list(map(self.rows, selected))
         unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
         declared = _in_unit(self.declared(selected, rows), unit)

@@ -56,9 +56,26 @@ class Carrying(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send work, as it is where no such code is in use."""
-        if not plugins.any_executed():
-            return self._pool.submit(fn, *args, **kwargs)
-        return self._pool.submit(plugins.call, plugins.packed((fn, args, kwargs)))
+        with _interrupted_later():  # it may start a process
+            if not plugins.any_executed():
+                return self._pool.submit(fn, *args, **kwargs)
+            return self._pool.submit(plugins.call, plugins.packed((fn, args, kwargs)))
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Block Ctrl-C inside, here and for good in a process that is started there.
+
+    A terminal sends it to all processes, and one that is still importing would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True)

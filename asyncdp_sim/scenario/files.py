@@ -250,7 +250,7 @@ def toml_value(text: str) -> Any:
 
 def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
     """Apply one ``path=value``; return in words what a change of kind dropped."""
-    path, equals, text = setting.partition("=")
+    path, equals, text = str(setting).partition("=")
     if equals == "" or path.strip() == "":
         raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
     try:

@@ -148,12 +148,12 @@ def toml(tables: Raw) -> str:
 
 
 def listed(value: Any) -> Any:
-    """Return plain tables anew, with lists for tuples, and keys as texts."""
+    """Return plain tables anew, with text keys, lists for tuples and arrays, and plain numbers."""
     if isinstance(value, dict):
         return {str(key): listed(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [listed(inner) for inner in value]
-    return value
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 @cache

@@ -295,7 +295,7 @@ class Scenario(ScenarioFacts):
         SpecError
             If a part is wrong, or parts do not fit together.
         """
-        return replaced(self, parts)
+        return replaced(self, listed(parts))
 
     def _repr_html_(self) -> str:
         """Return what was set, not left at its default, as a notebook shows it."""

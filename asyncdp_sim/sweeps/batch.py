@@ -153,8 +153,8 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> bool:
             return False
         raise error
     text = _in_words(machine or error)
-    options = {"cell": cell.number, "error": text, "machine": machine is not None}
-    folder.put(f"{FAILED}/{cell.name}.json", options)
+    content = {"cell": cell.number, "error": text, "machine": machine is not None}
+    folder.put(f"{FAILED}/{cell.name}.json", content)
     return isinstance(error, InputError)
 
 

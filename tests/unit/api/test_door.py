@@ -247,6 +247,12 @@ def test_figures_are_axes_of_the_house():
         _ = sweep[0].events
 
 
+def test_figures_of_a_comparison_outlive_its_name():
+    """Found by attack: the results' temporary directories were gone before it was drawn."""
+    axes = ad.compare(ad.run(small()), ad.run(small())).plot.ratio()  # pytest would keep the parts
+    assert isinstance(axes, Axes)
+
+
 def test_a_network_alone_has_owners_and_figures_of_the_run():
     scenario = small(protocol={"kind": "push"}, compute={"kind": "exponential", "mean": 0.5})
     result, trace = ad.run(scenario, events=True), ad.simulate(scenario, replicate=2)

@@ -134,7 +134,7 @@ def test_what_it_cannot_do_is_one_line(tmp_path):
     ridge = tmp_path / "ridge"
     ridge.mkdir()
     found = result(ridge, 'kind = "ridge"', "number")
-    with pytest.raises(ad.DataError, match="columns"):
+    with pytest.raises(ad.SpecError, match="X: given rows without colour, amount, since; allowed"):
         found.to_sklearn().predict(table()[["x"]])
 
 
@@ -148,9 +148,18 @@ def test_an_array_of_the_right_width_is_read_and_any_other_refused_in_words(tmp_
     assert made.predict(array).tolist() == made.predict(rows).tolist()
     assert made.predict(array.tolist()).tolist() == made.predict(rows).tolist()
     rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {', '.join(names)}"
+    adapted = found.adapted(1, rows)
+    assert adapted.predict(array).tolist() == adapted.predict(rows).tolist()
     for wrong in (array[:, :-1], np.hstack([array, array]), array[0], 3):
-        with pytest.raises(ad.SpecError, match=re.escape(rule)):
-            made.predict(wrong)
+        for each in (made, adapted):
+            with pytest.raises(ad.SpecError, match=re.escape(rule)):
+                each.predict(wrong)
+    for wrong in (array, None, {"x": 1}, rows.drop(columns="number")):
+        with pytest.raises(ad.SpecError, match=r"rows: given .*; allowed is a DataFrame, or rows"):
+            found.adapted(1, wrong)
+    for call in (found.to_sklearn, lambda number: found.adapted(number, rows)):
+        with pytest.raises(ad.SpecError, match=r": given \[1\]; allowed is a whole number ≥ 1"):
+            call([1])
 
 
 @one_in(3, ("model", "target", "spell"), [

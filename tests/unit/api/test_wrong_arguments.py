@@ -11,6 +11,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.api import Named
 from asyncdp_sim.core.errors import InputError
+from tests.cli.scenes import ON_A_TABLE, rates
 
 # Wrong arguments and misspelt names are answered with what is allowed.
 
@@ -38,6 +39,32 @@ def test_a_dict_of_tables_is_a_scenario():
     for settings in ("run.updates=7", [3], 3):
         with pytest.raises(ad.SpecError, match="settings: given a value of type"):
             ad.load(tables, settings)
+    with pytest.raises(ad.SpecError, match=r"run\.1: given an unknown key '1'; known keys: seed"):
+        SCENARIO.replace(run={1: 2})
+
+
+def test_numbers_of_numpy_and_tuples_are_plain_ones():
+    """Found by attack: "given np.int64(3); allowed is a whole number", "[1, 2]; … a list"."""
+    changed = SCENARIO.replace(
+        run={"seed": np.int64(3)}, sweep={"privacy.epsilon": np.array([0.5, 2]), "run.seed": (1, 2)}
+    )
+    assert type(changed.run.seed) is int
+    assert changed.sweep == {"privacy.epsilon": [0.5, 2.0], "run.seed": [1, 2]}
+    assert ad.load({**changed.plain(), "run": {"updates": np.int32(5)}}).run.updates == 5
+
+
+def test_a_scenario_says_how_it_is_changed():
+    for part, name in ((SCENARIO, "title"), (SCENARIO.run, "seed")):
+        with pytest.raises(ad.SpecError, match=rf"{name}: given 4; .*scenario\.replace"):
+            setattr(part, name, 4)
+
+
+def test_a_forecast_that_judged_no_owner_draws_none(tmp_path):
+    """Found by attack: it divided by zero owners."""
+    rates(tmp_path / "rates.csv")
+    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    with pytest.raises(ad.ResultError, match="owners: given a forecast that judged no owner; "):
+        ad.forecast(tmp_path / "table.toml").plot.owners()
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, "replay"])
@@ -54,6 +81,7 @@ TEXTS = "allowed is a list of 2 different texts"
 @pytest.mark.parametrize(
     ("name", "argument", "wrong", "allowed"),
     [
+        ("load", "settings", (None, 3, "a=1"), "allowed is a list of texts, each path=value"),
         ("run", "workers", ("2", 0, -1, 1.5, None, True), COUNT),
         ("simulate", "replicate", (0, 1.5, "2", True), COUNT),
         ("audit", "workers", (0, 1.5, "2"), COUNT),

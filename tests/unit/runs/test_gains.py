@@ -259,5 +259,5 @@ def test_an_owner_adapts_the_joint_model_to_raw_rows(tmp_path, model, target, na
     assert fitted["model"].strength_ >= 0
     with pytest.raises(ad.ResultError, match="owner: given 9; allowed is a number from 1 to 4"):
         found.adapted(9, own)
-    with pytest.raises(ad.DataError, match=f"rows: given a column '{target}'"):
+    with pytest.raises(ad.SpecError, match=f"rows: given rows without {target}; allowed is a Data"):
         found.adapted(1, own.drop(columns=target))

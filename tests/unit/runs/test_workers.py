@@ -22,6 +22,18 @@ def killed(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def deaf(_: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.long
+def test_a_worker_never_hears_ctrl_c():
+    """Found by attack: those that were importing printed tracebacks, as a terminal asks all."""
+    with processes(2) as two:
+        assert two.map(deaf, [1, 2]) == [True, True]
+    assert not deaf(0)
+
+
 @pytest.mark.long
 def test_a_killed_worker_is_named():
     with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as two:
