@@ -267,13 +267,15 @@ class _Runs:
 def _as_given(known: Population) -> Coalition:
     """Return all owners as the scenario has them."""
     scenario = known.scenario
-    size, step, updates = (
+    size, updates, one_on_one = (
         scenario.owners.count,
-        scenario.algorithm.step_length,
         scenario.run.updates,
+        scenario.algorithm.one_on_one,
     )
-    if scenario.algorithm.one_on_one is not None:
-        step = scenario.algorithm.one_on_one.rho_of(size, updates, scenario.model.sigma)
+    if one_on_one is None:
+        step = scenario.algorithm.step_length
+    else:
+        step = one_on_one.rho_of(size, updates, scenario.model.sigma)
     records = int(known.problem.task.objective.records.sum())
     answers = max(scenario.network.answers_allowed)
     return Coalition(tuple(range(1, size + 1)), records, step, updates, answers)
