@@ -228,7 +228,7 @@ MOST = 20
 """Owners that the screen shows; JSON has all."""
 _MEANING = (
     "gain: own error minus that of the joint model, as it is or adapted to the owner's rows, on "
-    "rows that no model has seen; low, high: its 95 % interval;",
+    "rows that no model has seen; low, high: its 95 % interval",
     "break-even: the smallest ε from which on an owner gains (all owners' ε scaled alike)",
 )
 """What the columns of the owners' table mean, below it."""
@@ -254,7 +254,8 @@ def lines(found: Forecast) -> list[str]:
     """Return the first screen, then all figures and the meaning of columns."""
     texts = first_screen(found)
     if found.gains is not None and len(found.gains.owners) > 1:
-        texts += _MEANING
+        levels = any(owner.break_even is not None for owner in found.gains.owners)
+        texts += _MEANING[: 1 + levels]
     texts += ["", *named_lines(figures(found))]
     if len(found.observers) > 0:
         texts += [*aligned(as_rows(found.observers)), *_OBSERVED]

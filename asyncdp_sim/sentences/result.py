@@ -239,14 +239,14 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
+    quartiles = (
+        f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … {figure(psi['q75'])}, "
+        f"mean {figure(psi['mean'])}"
+    )
     rounds = [("time unit", ROUNDS)] if in_rounds(scenario) else []
     return [
         *([("rehearsed", "with real processes")] if "measured" in manifest else []),
-        (
-            "ψ at the end",
-            f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
-            f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
-        ),
+        ("ψ at the end", quartiles if len(manifest["replicates"]) > 1 else figure(psi["mean"])),
         *_gains(manifest),
         *_honest(summary, scenario["owners"]["count"]),
         *_scores(summary, manifest.get("target_unit")),
