@@ -267,15 +267,9 @@ class _Runs:
 def _as_given(known: Population) -> Coalition:
     """Return all owners as the scenario has them."""
     scenario = known.scenario
-    size, updates, one_on_one = (
-        scenario.owners.count,
-        scenario.run.updates,
-        scenario.algorithm.one_on_one,
-    )
-    if one_on_one is None:
-        step = scenario.algorithm.step_length
-    else:
-        step = one_on_one.rho_of(size, updates, scenario.model.sigma)
+    size, updates, algorithm = scenario.owners.count, scenario.run.updates, scenario.algorithm
+    rule = algorithm.one_on_one
+    step = rule.rho_of(size, updates, scenario.model.sigma) if rule else algorithm.step_length
     records = int(known.problem.task.objective.records.sum())
     answers = max(scenario.network.answers_allowed)
     return Coalition(tuple(range(1, size + 1)), records, step, updates, answers)
