@@ -15,7 +15,6 @@ from asyncdp_sim.core.words import (
     known,
     number,
     numbers,
-    percent,
     plus_minus,
     to_digits,
 )
@@ -376,7 +375,7 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     weighted = with_ends(mean.by_records.content(), gains.unit)
     yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
-    yield "material", f"{percent(gains.material)} of the own error"
+    yield "material", f"{100 * gains.material:g} % of the own error"
 
 
 def time_words(found: Forecast) -> str:
