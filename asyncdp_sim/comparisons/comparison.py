@@ -454,12 +454,9 @@ def _spoken(row: ComparedFigure) -> list[str]:
     texts, ends = [row.words, figure(row.first), figure(row.second), figure(mean)], "–"
     if mean is not None and low is not None and high is not None:
         half = (high - low) / 2
-        ends = f"{figure(low)} … {figure(high)}"
-        if half > 0:
-            texts[-1], ends = (
-                to_digits(mean, half),
-                f"{to_digits(low, half)} … {to_digits(high, half)}",
-            )
+        values = (mean, low, high)
+        texts[-1], least, most = (to_digits(v, half) if half > 0 else figure(v) for v in values)
+        ends = f"{least} … {most}"
     if row.wins is None:
         return [*texts, ends]
     won = f"equal in {row.pairs}" if row.is_alike else f"{row.wins} of {row.pairs}"

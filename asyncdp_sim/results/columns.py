@@ -202,10 +202,8 @@ def _in_cells(name: str) -> Column | None:
     result = summary().get(name)
     if result is None:
         return _swept(name) if "." in name or name == VARIANT or field_at(name) else None
-    null = (
-        "the cell has failed" if result.null == NEVER else f"{result.null}; or the cell has failed"
-    )
-    return replace(result, null=null)
+    either = "" if result.null == NEVER else f"{result.null}; or "
+    return replace(result, null=f"{either}the cell has failed")
 
 
 def _swept(path: str) -> Column:

@@ -139,25 +139,23 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
 def verdict(found: Forecast, gains: GainForecast) -> str:
     """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
     content, least = gains_content(gains), "at least " if gains.at_least else ""
+    condition = _guessing(gains)
     if gains.reads == "owner":
         [owner] = gains.owners
         [gain], subject = content["owners"], name_of(owner)
-        condition = _guessing(gains, better=owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
         return DIFFER if differ else "not known: no owner has rows to be judged on"
     else:
         gain, subject = content["consortium"], AVERAGE
-        better = min(gains.joint, gains.adapted) < gains.guessing
-        condition = _guessing(gains, better=better)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
     return condition + joining(gain, gains.unit, _budgets(found, gains.factor), subject, least)
 
 
-def _guessing(gains: GainForecast, *, better: bool) -> str:
-    known = isfinite(gains.guessing)  # which it is not without rows to be judged on
-    return "the joint model is no better than guessing; " if known and not better else ""
+def _guessing(gains: GainForecast) -> str:
+    no_better = min(gains.joint, gains.adapted) >= gains.guessing  # NaN without rows that judge
+    return "the joint model is no better than guessing; " if no_better else ""
 
 
 def _single_owners(gains: GainForecast) -> str:
@@ -253,8 +251,7 @@ def lines(found: Forecast) -> list[str]:
     """Return the first screen, then all figures and the meaning of columns."""
     texts = first_screen(found)
     if found.gains is not None and len(found.gains.owners) > 1:
-        levels = any(owner.break_even is not None for owner in found.gains.owners)
-        texts += _MEANING[: 1 + levels]
+        texts += _MEANING[: 1 + any(owner.break_even for owner in found.gains.owners)]
     texts += ["", *named_lines(figures(found))]
     if len(found.observers) > 0:
         texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
@@ -423,9 +420,8 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
         return []
     low, high = map(figure, found.throughput.between)
     text = f"{low} to {high}, whatever the laws of the times; no single value, because"
-    return [
-        (in_unit("updates per unit", found.time_unit), f"{text} {plain(found.throughput.reason)}")
-    ]
+    name = in_unit("updates per unit", found.time_unit)
+    return [(name, f"{text} {plain(found.throughput.reason)}")]
 
 
 def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:

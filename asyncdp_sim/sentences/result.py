@@ -232,8 +232,9 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         value, ends = as_float(summary.get(key)), intervals.get(key)
         if value is None:
             return figure(None)
-        low, high = (nan, nan) if ends is None else ends
-        text = f"{figure(value)} {unit}" if ends is None else estimate(value, low, high, unit)
+        text = (
+            f"{figure(value)} {unit}" if ends is None else estimate(value, ends[0], ends[1], unit)
+        )
         expected = predicted.get(key, (nan, nan))
         return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
@@ -381,12 +382,10 @@ def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> 
 def how_sure(manifest: Mapping[str, Any]) -> str:
     """Return what intervals are over, or that there is none."""
     together, count = manifest.get("consortium"), len(manifest["replicates"])
-    if together is None:
-        return (
-            f"95 % intervals over {count} simulated runs" if count > 1 else "no interval of one run"
-        )
-    runs = f"{count} simulated run{'s' * (count > 1)}"
-    return f"95 % intervals over {together['judged_on']}, and {runs}"
+    if together is None and count == 1:
+        return "no interval of one run"
+    judges = "" if together is None else f"{together['judged_on']}, and "
+    return f"95 % intervals over {judges}{count} simulated run{'s' * (count > 1)}"
 
 
 def verdicts(manifest: Mapping[str, Any]) -> str:
