@@ -324,7 +324,7 @@ _AVERAGED = {
     "online": "online_fraction",
     "joules": "joules",
     "bytes sent": "bytes_sent",
-    "bytes heard": "bytes_received",
+    "bytes received": "bytes_received",
 }
 """Columns of the owners' table that are means over replicates; the last three with energy alone."""
 

@@ -472,8 +472,8 @@ def _energy(
         values = measured("joules_per_update", "J per update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {values}"
     if "bytes_sent" in figures and "bytes_received" in figures:
-        sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
-        yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
+        sent, received = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
+        yield "bytes", f"{sent} sent, {received} received by all owners per replicate"
     if "learner_watts" in figures:
         yield "learner draws", measured("learner_watts", "W")
 
