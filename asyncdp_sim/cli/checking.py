@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -175,25 +175,14 @@ def audit_command(
     scenario, notes = load_scenario(file, settings, allow_code)
     notes += base_notes(file, scenario)
     with blaming(file), drawn() as progress:
+        options: Any = {"confidence": confidence, "progress": progress}
         if thorough:
             seconds = expected_seconds(scenario, runs)
             note(f"{duration(seconds)} of processor time; fewer --runs take less")
-            result = audit(
-                scenario,
-                answers=1_000_000 if answers is None else answers,
-                runs=runs,
-                confidence=confidence,
-                workers=workers,
-                progress=progress,
-            )
+            answers = 1_000_000 if answers is None else answers
+            result = audit(scenario, answers=answers, runs=runs, workers=workers, **options)
         else:
-            result = first_audit(
-                scenario,
-                answers=answers,
-                canaries=canaries,
-                confidence=confidence,
-                progress=progress,
-            )
+            result = first_audit(scenario, answers=answers, canaries=canaries, **options)
     show(result.lines(details=details))
     note_all(notes)
     if result.exceeded:

@@ -54,10 +54,9 @@ def data_command(
     from asyncdp_sim.proposals import Timing
 
     if epsilon is None and (every, exchange, online) != (None, None, None):
-        wrong = (
-            "given --every, --exchange or --online; add --epsilon E, for a scenario with a clock"
+        raise typer.BadParameter(
+            "given --every, --exchange or --online; add --epsilon E, the budget"
         )
-        raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
         raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
     if epsilon is not None and write is None and sheets is None:
@@ -165,9 +164,8 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
             yield Fault("--public", problem, remedy)
         elif not column.encoding.single:
             problem = f"{column.name!r}, {column.type} of {column.distinct} values"
-            yield Fault(
-                "--target", problem, f"allowed are numbers, or at most {MOST_CLASSES} texts"
-            )
+            remedy = f"allowed are numbers, or at most {MOST_CLASSES} texts"
+            yield Fault("--target", problem, remedy)
     if seen.owner is not None and seen.with_records(seen.least) < 2:
         problem = "fewer than two owners of 5 private records or more"
         larger = len(seen.owners) > 1

@@ -456,8 +456,8 @@ def _spoken(row: ComparedFigure) -> list[str]:
     mean, low, high = row.contrast
     texts, ends = [row.words, figure(row.first), figure(row.second), figure(mean)], "–"
     if mean is not None and low is not None and high is not None:
-        texts[-1], *pair = (within(end, low, high) for end in (mean, low, high))
-        ends = " … ".join(pair)
+        shown = [within(v, low, high) if high > low else figure(v) for v in (mean, low, high)]
+        texts[-1], ends = shown[0], " … ".join(shown[1:])
     if row.wins is None:
         return [*texts, ends]
     won = f"equal in {row.pairs}" if row.is_alike else f"{row.wins} of {row.pairs}"

@@ -13,7 +13,7 @@ from asyncdp_sim.core.words import agreed, ranges
 
 
 @dataclass(frozen=True)
-class CellRange:
+class Extent:
     """The least and the largest of a number, of cells or in a result; one where both read alike.
 
     Of 3 and 5 updates a sentence says "3 to 5", of 3 and 3 it says "3".
@@ -27,7 +27,7 @@ class CellRange:
         return low if low == high else f"{low} to {high}"
 
 
-NumberOrRange = int | float | CellRange
+NumberOrRange = int | float | Extent
 """A number of a warning, or its range: over several cells, or within one result."""
 
 
@@ -68,8 +68,8 @@ def spanned(values: Sequence[Any]) -> Any:
         )
     if not _is_number(values[0]):
         return values[0]
-    ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
-    return CellRange(min(low for low, _ in ends), max(high for _, high in ends))
+    ends = [(v.low, v.high) if isinstance(v, Extent) else (v, v) for v in values]
+    return Extent(min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _shape(value: Any) -> Any:
@@ -225,14 +225,14 @@ def for_manifest(value: Any) -> Any:
             "first": [for_manifest(item) for item in value.first],
             "more": for_manifest(value.more),
         }
-    return [value.low, value.high] if isinstance(value, CellRange) else value
+    return [value.low, value.high] if isinstance(value, Extent) else value
 
 
 def from_manifest(value: Any) -> Any:
     """Return a field of one result's manifest as it was: a list is the two ends of a span."""
     if isinstance(value, Mapping):
         return Listed(tuple(value["first"]), value["more"])
-    return CellRange(*value) if isinstance(value, list) else value
+    return Extent(*value) if isinstance(value, list) else value
 
 
 MOST_LISTED = 5

@@ -144,7 +144,7 @@ _ONE = re.compile(
     r"((?:missing (?:or unseen )?|unseen (?:and rare )?|independent |private |public |time )?)"
     rf"({'|'.join(_PLURAL)})\b(?: ({'|'.join(_VERBS)})\b)?"
 )
-_CUT = re.compile(r"\.(?=[a-z_])")
+_CUT = re.compile(r"\.(?=[A-Za-z_])")
 """Where a field's path may go on in the next line."""
 
 

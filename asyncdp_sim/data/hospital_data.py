@@ -37,7 +37,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import CellRange, if_any
+from asyncdp_sim.core.messages import Extent, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
@@ -383,7 +383,7 @@ class HospitalData(DeclaredData):
         notes = tuple[str, ...]()
         if request.records is None:
             sizes = twin_sizes(request.n_owners, request.streams)
-            ends = CellRange(min(sizes), max(sizes))
+            ends = Extent(min(sizes), max(sizes))
             notes = if_any("Sizes of hospitals were drawn: {sizes} records.", sizes=ends)
         else:
             sizes = tuple(request.records)

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
-from asyncdp_sim.core.messages import CellRange, FormattedMessage, if_any
+from asyncdp_sim.core.messages import Extent, FormattedMessage, if_any
 from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
@@ -545,7 +545,7 @@ class Dirichlet(NamedByFields):
             "replaced keeps its owner, and moves no other.",
             groups=n_groups - 1,
             alpha=self.dirichlet,
-            sizes=CellRange(min(sizes), max(sizes)),
+            sizes=Extent(min(sizes), max(sizes)),
         )
         return OwnerSplit(rows, notes=(note,))
 

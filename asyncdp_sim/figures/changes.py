@@ -172,10 +172,13 @@ def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> s
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         text += f"; in {missing} of {len(ended)} cells not all replicates reached T"
+    return text + _left_out(shown, "not drawn, because 0, unknown or constant along every line")
+
+
+def _left_out(shown: Sequence[str], why: str) -> str:
+    """Return the end of a caption: which quantities are not shown, if any, and why."""
     left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
-    if left:
-        text += f"; not drawn, because 0, unknown or constant along every line: {', '.join(left)}"
-    return text + "."
+    return f"; {why}: {', '.join(left)}." if left else "."
 
 
 MEASURED = {column: estimate for column, (_, estimate) in QUANTITIES.items()}
@@ -260,11 +263,8 @@ def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
     text = f"Quantities that differ between {len(drawn)} settings"
     if not _differs(shown[0], rows):
         text = f"No quantity differs by 5 % between {len(drawn)} settings: {MEDIAN} is drawn"
-    text += f"; {INTERVALS}"
-    left = [column.replace("_", " ") for column in QUANTITIES if column not in shown]
-    if left:
-        text += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
-    return text + "."
+    apart = _left_out(shown, "left out, unknown or less than 5 % apart")
+    return f"{text}; {INTERVALS}{apart}"
 
 
 SETTINGS = SweepFigure(

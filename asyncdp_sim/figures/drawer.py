@@ -256,11 +256,12 @@ def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
         if ticks is not None and labels is None:
             style.number_ticks(axis, ticks)
         elif ticks is not None and labels is not None:
-            axis.set_ticks(ticks, labels)
-            axis.set_minor_locator(NullLocator())
             named = side == "x" and max(map(len, labels), default=0) > LONG
             if named and len("  ".join(labels)) > LETTERS * room:
                 axis.set_tick_params(labelrotation=style.TILT)
+                labels = [text.replace("\n", ", ") for text in labels]
+            axis.set_ticks(ticks, labels)
+            axis.set_minor_locator(NullLocator())
         if axis_side.manner == "whole":
             axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         elif axis_side.manner == "share":

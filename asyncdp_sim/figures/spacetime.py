@@ -66,7 +66,7 @@ def events_of(result: Result, replicate: int) -> Table:
 
 K = EventKind
 DROPPED, UPDATE, TIMEOUT, BROADCAST = "tick dropped", "update", "timeout", "broadcast"
-TICK, RETRY, SENSED, SPENT = "tick", "retry", "channel heard busy", "budget spent"
+TICK, RETRY, SENSED, SPENT = "tick", "retry", "channel sensed busy", "budget spent"
 REFUSED, QUEUED, DISCARDED = "request refused", "request queued", "answer discarded"
 REQUEST_LOST, QUERY_LOST, ANSWER_LOST = "request lost", "query lost", "answer lost"
 COLLIDED, UNACKNOWLEDGED = "answer collided", "acknowledgement lost"
@@ -173,7 +173,7 @@ LOOKS = {
     QUEUED: Look("request queued", "message", SKY, marker="o", hollow=True),
     WAITING: Look("waits for its turn", "bar", "#bfe2f7", 0.11),
     REQUEST_LOST: Look("request lost", "message", PURPLE, marker="D", broken=True),
-    SENSED: Look("channel heard busy", "sign", ORANGE, 5.5, "s", hollow=True),
+    SENSED: Look("channel sensed busy", "sign", ORANGE, 5.5, "s", hollow=True),
     RETRY: Look("tries again later", "sign", ORANGE, 6.0, ">", hollow=True),
     BROADCAST: Look("query to all", "sign", BLUE, 5.5, "s"),
     QUERY: Look("query", "message", BLUE, down=True),

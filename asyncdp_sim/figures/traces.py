@@ -110,7 +110,7 @@ def _window(result: Result) -> tuple[Columns, npt.NDArray[Any], str]:
     rows = window(result, chosen, 1, SHOWN)
     text = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
     if n_owners > FEW_OWNERS:
-        text += f", in which {len(np.unique(rows['owner']))} of {n_owners} owners spoke"
+        text += f", made by {len(np.unique(rows['owner']))} of {n_owners} owners"
     return rows, result.participants.places(rows["owner"]), text
 
 

@@ -324,7 +324,7 @@ _AVERAGED = {
     "online": "online_fraction",
     "joules": "joules",
     "bytes sent": "bytes_sent",
-    "bytes heard": "bytes_received",
+    "bytes received": "bytes_received",
 }
 """Columns of the owners' table that are means over replicates; the last three with energy alone."""
 
@@ -366,9 +366,7 @@ def owners(result: Result) -> list[PageTable]:
         "over replicates."
     )
     if len(rows) < count:
-        note += (
-            f" {count} owners; listed are the {len(rows)} that have used the largest share of ε."
-        )
+        note += f" Of {count} owners these {len(rows)} have used the largest share of ε."
     first, others = rows[:FIRST_OWNERS], rows[FIRST_OWNERS:]
     tables = [PageTable("Privacy of each owner", [list(texts), *first], note)]
     if len(others) > 0:

@@ -202,10 +202,8 @@ def _in_cells(name: str) -> Column | None:
     result = summary().get(name)
     if result is None:
         return _swept(name) if "." in name or name == VARIANT or field_at(name) else None
-    null = (
-        "the cell has failed" if result.null == NEVER else f"{result.null}; or the cell has failed"
-    )
-    return replace(result, null=null)
+    either = "" if result.null == NEVER else f"{result.null}; or "
+    return replace(result, null=f"{either}the cell has failed")
 
 
 def _swept(path: str) -> Column:
@@ -218,10 +216,12 @@ def _swept(path: str) -> Column:
     return Column(path, meaning, units.pop() if len(units) == 1 else UNITLESS, "as in the scenario")
 
 
-def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+def flat(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return a summary's figures by one name each, such as ``psi_final.mean``."""
     by_name: dict[str, Any] = {}
-    for name, value in summary.items():
+    for name, value in figures.items():
+        if value is None and f"{name}.mean" in summary():
+            value = dict.fromkeys(SPREAD)
         if name == "intervals":
             for inner, ends in value.items():
                 low, high = (None, None) if ends is None else ends

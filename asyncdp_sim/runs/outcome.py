@@ -12,7 +12,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.core.messages import CellRange, Noted, Notice
+from asyncdp_sim.core.messages import Extent, Noted, Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
 from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
@@ -178,7 +178,7 @@ def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:
     """Yield how many runs ended at the target, as they should, and how many never met it."""
     n_updates = [trace.n_updates for trace in traces if trace.ending is Ending.target]
     if len(n_updates) > 0:
-        ends = CellRange(min(n_updates), max(n_updates))
+        ends = Extent(min(n_updates), max(n_updates))
         yield notes.TargetReached(len(n_updates), len(traces), ends)
     if len(n_updates) < len(traces):
         yield notes.TargetMissed(len(traces) - len(n_updates), len(traces))

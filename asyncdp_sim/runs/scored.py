@@ -248,14 +248,11 @@ def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
     Raises
     ------
     DataError
-        If no row has a target, or a model that classifies finds no labels.
+        If the targets are no labels of a model that classifies.
     """
     features, targets = dataset.scored
     targets, notes = _labelled(scenario, dataset, targets)
     nothing = void(targets)
-    if all(rows.all() for rows in nothing):
-        rule = "a run needs numbers there; a forecast (asyncdp forecast) needs public rows alone"
-        raise DataError([Fault("data.target", "no number in any row of an owner", rule)])
     value = blank(features, nothing), blank(targets, nothing)
     inside, text = _in_domain(scenario, value)
     scored = blank(scenario.model.design(inside[0]), nothing), inside[1]
@@ -494,7 +491,7 @@ def _objectives(
     Raises
     ------
     DataError
-        If θ* is not found, or if the relative fitness is undefined.
+        If no row has a target, θ* is not found, or the relative fitness is undefined.
     """
     model = scenario.model
     everybody = model.objective(*rows.scored)
@@ -506,6 +503,9 @@ def _objectives(
     judge = objective if everybody is objective else ScoredOnAll(objective, everybody)
     if not judged:
         return objective, judge, notes
+    if all(rows.all() for rows in void(dataset.scored[1])):
+        rule = "a run needs numbers there; a forecast (asyncdp forecast) needs public rows alone"
+        raise DataError([Fault("data.target", "no number in any row of an owner", rule)])
     try:
         _ = judge.least
     except DataError:

@@ -15,7 +15,6 @@ from asyncdp_sim.core.words import (
     known,
     number,
     numbers,
-    percent,
     plus_minus,
     within,
 )
@@ -140,25 +139,23 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
 def verdict(found: Forecast, gains: GainForecast) -> str:
     """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
     content, least = gains_content(gains), "at least " if gains.at_least else ""
+    condition = _guessing(gains)
     if gains.reads == "owner":
         [owner] = gains.owners
         [gain], subject = content["owners"], name_of(owner)
-        condition = _guessing(gains, better=owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
         return DIFFER if differ else "not known: no owner has rows to be judged on"
     else:
         gain, subject = content["consortium"], AVERAGE
-        better = min(gains.joint, gains.adapted) < gains.guessing
-        condition = _guessing(gains, better=better)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
     return condition + joining(gain, gains.unit, _budgets(found, gains.factor), subject, least)
 
 
-def _guessing(gains: GainForecast, *, better: bool) -> str:
-    known = isfinite(gains.guessing)  # which it is not without rows to be judged on
-    return "the joint model is no better than guessing; " if known and not better else ""
+def _guessing(gains: GainForecast) -> str:
+    no_better = min(gains.joint, gains.adapted) >= gains.guessing  # NaN without rows that judge
+    return "the joint model is no better than guessing; " if no_better else ""
 
 
 def _single_owners(gains: GainForecast) -> str:
@@ -228,7 +225,7 @@ MOST = 20
 """Owners that the screen shows; JSON has all."""
 _MEANING = (
     "gain: own error minus that of the joint model, as it is or adapted to the owner's rows, on "
-    "rows that no model has seen; low, high: its 95 % interval;",
+    "rows that no model has seen; low, high: its 95 % interval",
     "break-even: the smallest ε from which on an owner gains (all owners' ε scaled alike)",
 )
 """What the columns of the owners' table mean, below it."""
@@ -254,7 +251,7 @@ def lines(found: Forecast) -> list[str]:
     """Return the first screen, then all figures and the meaning of columns."""
     texts = first_screen(found)
     if found.gains is not None and len(found.gains.owners) > 1:
-        texts += _MEANING
+        texts += _MEANING[: 1 + any(owner.break_even for owner in found.gains.owners)]
     texts += ["", *named_lines(figures(found))]
     if len(found.observers) > 0:
         texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
@@ -375,7 +372,7 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     weighted = with_ends(mean.by_records.content(), gains.unit)
     yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
-    yield "material", f"{percent(gains.material)} of the own error"
+    yield "material", f"{100 * gains.material:g} % of the own error"
 
 
 def time_words(found: Forecast) -> str:
@@ -423,9 +420,8 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
         return []
     low, high = map(figure, found.throughput.between)
     text = f"{low} to {high}, whatever the laws of the times; no single value, because"
-    return [
-        (in_unit("updates per unit", found.time_unit), f"{text} {plain(found.throughput.reason)}")
-    ]
+    name = in_unit("updates per unit", found.time_unit)
+    return [(name, f"{text} {plain(found.throughput.reason)}")]
 
 
 def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:

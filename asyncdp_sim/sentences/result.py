@@ -232,21 +232,22 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         value, ends = as_float(summary.get(key)), intervals.get(key)
         if value is None:
             return figure(None)
-        low, high = (nan, nan) if ends is None else ends
-        text = f"{figure(value)} {unit}" if ends is None else estimate(value, low, high, unit)
+        text = (
+            f"{figure(value)} {unit}" if ends is None else estimate(value, ends[0], ends[1], unit)
+        )
         expected = predicted.get(key, (nan, nan))
         return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
+    quartiles = (
+        f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … {figure(psi['q75'])}, "
+        f"mean {figure(psi['mean'])}"
+    )
     rounds = [("time unit", ROUNDS)] if in_rounds(scenario) else []
     return [
         *([("rehearsed", "with real processes")] if "measured" in manifest else []),
-        (
-            "ψ at the end",
-            f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
-            f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
-        ),
+        ("ψ at the end", quartiles if len(manifest["replicates"]) > 1 else figure(psi["mean"])),
         *_gains(manifest),
         *_honest(summary, scenario["owners"]["count"]),
         *_scores(summary, manifest.get("target_unit")),
@@ -381,12 +382,10 @@ def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> 
 def how_sure(manifest: Mapping[str, Any]) -> str:
     """Return what intervals are over, or that there is none."""
     together, count = manifest.get("consortium"), len(manifest["replicates"])
-    if together is None:
-        return (
-            f"95 % intervals over {count} simulated runs" if count > 1 else "no interval of one run"
-        )
-    runs = f"{count} simulated run{'s' * (count > 1)}"
-    return f"95 % intervals over {together['judged_on']}, and {runs}"
+    if together is None and count == 1:
+        return "no interval of one run"
+    judges = "" if together is None else f"{together['judged_on']}, and "
+    return f"95 % intervals over {judges}{count} simulated run{'s' * (count > 1)}"
 
 
 def verdicts(manifest: Mapping[str, Any]) -> str:
@@ -473,8 +472,8 @@ def _energy(
         values = measured("joules_per_update", "J per update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {values}"
     if "bytes_sent" in figures and "bytes_received" in figures:
-        sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
-        yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
+        sent, received = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
+        yield "bytes", f"{sent} sent, {received} received by all owners per replicate"
     if "learner_watts" in figures:
         yield "learner draws", measured("learner_watts", "W")
 

@@ -247,10 +247,8 @@ def _owners(scenario: Scenario) -> Iterator[str]:
             if scenario.data.split_column is not None
             else "records assigned by their targets"
         )
-    elif len(set(records)) == 1:
-        held = f"{records[0]} records each"
     else:
-        held = f"{min(records)} to {max(records)} records"
+        held = f"{extent(records)} records" + " each" * (len(set(records)) == 1)
     path = scenario.data.file
     source = path or ("synthetic" if scenario.data.synthetic else scenario.data.origin)
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {source}"
@@ -264,9 +262,8 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     until = "" if run.until is None else f" or until {run.until:g} time units"
     until = in_unit(until, run.time_unit)
     until += "" if run.target is None else f" or down to ψ = {run.target:g}"
-    runs = f"{run.replicates} replicate{'s' * (run.replicates > 1)}"
-    updates = f"{run.updates} update{'s' * (run.updates > 1)}"
-    yield f"run: {runs} of T = {updates}{until}, seed {run.seed}"
+    runs = f"{run.replicates:,} replicates of T = {run.updates:,} updates"
+    yield agreed(f"run: {runs}{until}, seed {run.seed}")
 
 
 def _network(scenario: Scenario) -> Iterator[str]:

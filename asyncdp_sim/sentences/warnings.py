@@ -12,14 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from asyncdp_sim.core.messages import (
-    CellRange,
-    Listed,
-    Notice,
-    NumberOrRange,
-    for_manifest,
-    spanned,
-)
+from asyncdp_sim.core.messages import Extent, Listed, Notice, NumberOrRange, for_manifest, spanned
 from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -121,7 +114,7 @@ class EndedEarly(Notice):
             replicates=len(short),
             of=len(traces),
             horizon=horizon,
-            updates=CellRange(min(n_updates), max(n_updates)),
+            updates=Extent(min(n_updates), max(n_updates)),
             why=" or ".join(ending.value for ending, _ in endings.most_common()),
             released=sum(int(trace.released.sum()) for trace in short),
             fates=tuple((fate, number) for fate, number in fates if number > 0),

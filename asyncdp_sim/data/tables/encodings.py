@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import CellRange, FormattedMessage
+from asyncdp_sim.core.messages import Extent, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.words import key_of
 from asyncdp_sim.data.tables.amounts import notation_of
@@ -442,7 +442,7 @@ class Ordinal(EncodingKind):
                 "{column}: text, coded {codes} by the sorted public values, {unseen} for missing "
                 "and unseen ones.",
                 column=name,
-                codes=CellRange(0, len(order) - 1),
+                codes=Extent(0, len(order) - 1),
                 unseen=len(order),
             )
         else:

@@ -205,10 +205,9 @@ def invite(
 def _as_given(known: Population) -> Coalition:
     """Return all owners as the scenario has them."""
     scenario = known.scenario
-    size, step = scenario.owners.count, scenario.algorithm.step_length
-    if scenario.algorithm.one_on_one is not None:
-        rho_of = scenario.algorithm.one_on_one.rho_of
-        step = rho_of(size, scenario.run.updates, scenario.model.sigma)
+    size, algorithm = scenario.owners.count, scenario.algorithm
+    rule, updates, sigma = algorithm.one_on_one, scenario.run.updates, scenario.model.sigma
+    step = algorithm.step_length if rule is None else rule.rho_of(size, updates, sigma)
     records = int(known.problem.task.objective.records.sum())
     answers = max(scenario.network.answers_allowed)
     return Coalition(tuple(range(1, size + 1)), records, step, answers)

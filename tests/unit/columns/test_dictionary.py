@@ -25,6 +25,7 @@ from asyncdp_sim.results.columns import (
     arrow_texts,
     column,
     event_groups,
+    flat,
     from_arrow,
     summary,
     summary_column,
@@ -132,6 +133,12 @@ def test_every_entry_is_written_by_some_run(found):
     entries = {(name, each.name) for name, table in tables().items() for each in table.columns}
     entries |= {("summary", name) for name in summary()}
     assert entries - set(found) == {("cells", "error")}  # see tests/unit/sweeps/test_failures
+
+
+def test_figures_without_a_value_have_the_names_of_those_with_one():
+    names = [f"held_out_r_squared.{part}" for part in ("mean", "median", "q25", "q75")]
+    nothing = {"held_out_r_squared": None, "offered_load": None}
+    assert flat(nothing) == dict.fromkeys([*names, "offered_load"])
 
 
 def test_domains_of_names_are_those_of_the_trace():

@@ -229,7 +229,7 @@ def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
         ("query lost", "3", "0.0", "0.1"),
         ("computing", "1", "0.2", "0.4"),
         ("answer collided", "1", "0.4", "0.7"),
-        ("channel heard busy", "2", "0.9", "0.9"),
+        ("channel sensed busy", "2", "0.9", "0.9"),
         ("answer discarded", "2", "1.1", "1.4"),
         ("budget spent", "2", "1.5", "1.5"),
         ("timeout", "1", "1.6", "1.6"),

@@ -223,7 +223,7 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
         [axes] = picture.figure.axes
         assert len(axes.collections) == 0  # no stems, which would be a hatching
         assert picture.figure.get_figheight() > 5
-        assert f"in which {len(set(owner.tolist()))} of 169 owners spoke" in picture.caption
+        assert f"made by {len(set(owner.tolist()))} of 169 owners" in picture.caption
 
 
 # Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.

@@ -16,8 +16,13 @@ from tests.unit.forecasts.banks import banks
 SHY = banks((3000, 3000, 100), (50.0, 50.0, 0.05))
 
 
-def test_every_sentence_of_an_invitation():
-    found = invite(Scenario.model_validate(SHY), replicates=2)
+@pytest.mark.parametrize("rule", ["rho", "step"])
+def test_every_sentence_of_an_invitation(rule):
+    asked = Scenario.model_validate(SHY)
+    if rule == "step":
+        step = asked.algorithm.step_of(3, asked.run.updates, asked.model.sigma)
+        asked = asked.replace(algorithm={"rho": None, "step": step})
+    found = invite(asked, replicates=2)
     assert found.best.members == (1, 2)
     told = found.lines("banks.toml")
     heads = ("invite", "gains", "everybody", "given", "better", "better", "runs", "data")

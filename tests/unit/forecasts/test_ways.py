@@ -17,12 +17,7 @@ from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.reports import page
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sentences.forecast import (
-    _remaining,
-    as_json,
-    decide,
-    first_screen,
-)
+from asyncdp_sim.sentences.forecast import _remaining, as_json, decide, first_screen, lines
 from tests.tables import table
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
@@ -215,6 +210,10 @@ def test_a_break_even_between_two_budgets_is_the_same_wherever_it_stands(tmp_pat
     ends = f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
     sentence = f"from ε = {ends} on, the average owner gains"
     assert f"Break-even ε     {sentence}" in first_screen(result)
+    other = replace(result, gains=replace(result.gains, material=0.025))
+    assert any(line.endswith(" 2.5 % of the own error") for line in lines(other))
+    explained = [line for line in lines(result) if line.startswith("break-even: the smallest ε")]
+    assert len(explained) == private
     content = json.loads(as_json(result))
     assert content["break_even"] == {"low": level.low, "value": level.value, "high": level.high}
     (tmp_path / "f.json").write_text(json.dumps(content), encoding="utf-8")

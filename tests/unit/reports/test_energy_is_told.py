@@ -44,7 +44,7 @@ def test_the_page_tells_every_owner_both(result):
     found = Result.read(result)
     [table] = owners(found)
     for column, name in (
-        ("joules", "joules"), ("bytes sent", "bytes_sent"), ("bytes heard", "bytes_received")
+        ("joules", "joules"), ("bytes sent", "bytes_sent"), ("bytes received", "bytes_received")
     ):  # fmt: skip
         place = table.rows[0].index(column)
         means = list(map(shown, found.of_owners(name).astype(float).mean(axis=0)))

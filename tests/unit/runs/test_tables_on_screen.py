@@ -55,6 +55,11 @@ def test_a_long_cell_is_folded(long):
     assert " ".join(" ".join(lines).split()) == f"cell owners 0000 {long} 0001 1"
 
 
+def test_a_name_of_parts_is_cut_between_them():
+    lines = aligned([["Hospital.Service.Area", *["eight"] * 10], ["1", *"2222222222"]])
+    assert [line.split()[0] for line in lines] == ["Hospital.", "Service.", "Area", "1"]
+
+
 def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
     for value, said in ((inf, "∞"), (-inf, "−∞")):
         assert figure(value) == figure(str(value)) == shown(value) == number(value) == said

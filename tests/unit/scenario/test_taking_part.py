@@ -357,7 +357,7 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
     picture = gains.owners(read)
     assert sorted(picture.table["name"]) == sorted(HOSTILE)
     labels = [text.get_text() for text in picture.figure.axes[0].get_xticklabels()]
-    assert any(label.startswith("1 (St. Mary's)\n") for label in labels)
+    assert any(label.startswith("1 (St. Mary's), ") for label in labels)
     picture.figure.canvas.draw()
 
 

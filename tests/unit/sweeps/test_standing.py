@@ -11,7 +11,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.messages import (
-    CellRange,
+    Extent,
     FormattedMessage,
     Listed,
     Noted,
@@ -222,7 +222,7 @@ def noted(*sentences):
 
 def short(replicates, low, high, why=HORIZON, released=0, **fates):
     named = tuple((name.replace("_", " "), count) for name, count in fates.items())
-    return EndedEarly(replicates, 8, 50, CellRange(low, high), why, released, named)
+    return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, named)
 
 
 def test_what_every_cell_says_is_said_once():
@@ -281,7 +281,7 @@ def test_ends_that_are_alike_are_one_number():
 
 
 def test_targets_that_were_reached_sooner_or_later_are_one_note():
-    cells = [[TargetReached(8, 8, CellRange(12, 40))], [TargetReached(5, 8, CellRange(9, 31))]]
+    cells = [[TargetReached(8, 8, Extent(12, 40))], [TargetReached(5, 8, Extent(9, 31))]]
     both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
     assert words(cells) == [both]
 
@@ -345,7 +345,7 @@ RECORDS = (
     silent(range(1, 10)),
     reason("timing: {why}", why="a trigger {of braces}"),
     short(8, 3, 3, released=200, collided=100, were_lost=1),
-    Noted.from_sentence(FormattedMessage("{codes} codes", codes=CellRange(0, 2)), "of a table: {}"),
+    Noted.from_sentence(FormattedMessage("{codes} codes", codes=Extent(0, 2)), "of a table: {}"),
     Noted.from_sentence("a plain line {with braces}"),
 )
 
