@@ -266,14 +266,12 @@ class _Runs:
 
 def _as_given(known: Population) -> Coalition:
     """Return all owners as the scenario has them."""
-    scenario = known.scenario
-    size, step, updates = (
-        scenario.owners.count,
-        scenario.algorithm.step_length,
-        scenario.run.updates,
-    )
-    if scenario.algorithm.one_on_one is not None:
-        step = scenario.algorithm.one_on_one.rho_of(size, updates, scenario.model.sigma)
+    scenario, one_on_one = known.scenario, known.scenario.algorithm.one_on_one
+    size, updates = scenario.owners.count, scenario.run.updates
+    if one_on_one is None:
+        step = scenario.algorithm.step_length
+    else:
+        step = one_on_one.rho_of(size, updates, scenario.model.sigma)
     records = int(known.problem.task.objective.records.sum())
     answers = max(scenario.network.answers_allowed)
     return Coalition(tuple(range(1, size + 1)), records, step, updates, answers)
