@@ -110,7 +110,8 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     encode = joint["encoder"].func
     features = encode.features
     target = str(getattr(scenario.data, "target_column", ""))
-    require_column(target, list(rows.columns), "rows")
+    for column in (target, getattr(scenario.data, "person", None) or target):
+        require_column(column, list(rows.columns), "rows")
     targets = features.targets(rows[target])
     if model.classifies:
         targets = np.where(np.isin(targets, model.labels), targets, np.nan)

@@ -535,6 +535,8 @@ def adapted_model(
 ) -> tuple[LinearModels, float]:
     """Return the first joint model adapted to all rows, and the strength that folds of them chose.
 
+    It is the constant, of strength 0, where folds prefer that, and nothing else can be fitted.
+
     Parameters
     ----------
     rows, joint, sigma, generator
@@ -546,9 +548,12 @@ def adapted_model(
         raise ValueError("a model that is not linear is not adapted")
     models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
     place = len(FINITE)
-    if len(inner) > 1 and models.compared(none, inner):
+    if len(inner) > 1:
         place = int(_chosen(models, joint, none, inner)[1][0, 0])
     if place == len(FINITE):
         return fair[:1], STRENGTHS[place]
+    if not models.compared(none, inner):
+        constant = rows.constant()[None]
+        return LinearModels(np.zeros_like(fair.coefficients[:1]), constant), 0.0
     path = pulled(rows, sigma, fair.finite(rows.constant()), FINITE)
     return path[place, :1], STRENGTHS[place]
