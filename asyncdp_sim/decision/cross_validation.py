@@ -1,6 +1,6 @@
 """Gains judged on rows that nothing was trained on: the owner's own in turn, or fresh ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -31,8 +31,8 @@ FEW_REPEATS = 2
 REDRAWS = 40
 """Weightings of an owner's persons, each of which chooses models anew: what other rows choose."""
 
-JointOfFold = Callable[[Ints], JointModels]
-"""From the places of rows that are judged to joint models that have not seen them."""
+JointOfFolds = Sequence[Sequence[JointModels]]
+"""Joint models of each fold of each division, which have not seen this fold."""
 
 
 def folds(rows: OwnRows, count: int, generator: np.random.Generator) -> list[Ints]:
@@ -297,7 +297,7 @@ class CrossValidation:
 
     def judge(
         self,
-        joint: JointModels | JointOfFold,
+        joint: JointModels | JointOfFolds,
         *,
         records: int | None = None,
         material: float = MATERIAL,
@@ -310,10 +310,10 @@ class CrossValidation:
 
         Parameters
         ----------
-        joint : JointModels or callable
-            Models that have seen none of the rows, such as those of substitutes; or, from the
-            places of rows that are judged, models that have not seen these. Those of one division
-            are of other runs than those of another one. Scores are of all rows.
+        joint : JointModels or sequence of sequence of JointModels
+            Models that have seen none of the rows, such as those of substitutes; or those of each
+            fold, which have not seen this fold. Those of one division are of other runs than those
+            of another one. Scores are of all rows.
         records : int, optional
             n_i, which the mean by records weighs; the number of rows by default.
         material : float
@@ -326,8 +326,8 @@ class CrossValidation:
         if n_last == 0 or n_folds + ordered < 2:
             return [_nothing(len(rows), records)] * sets
         scored = list[Scored]()
-        for division, models in zip(parts, self._models, strict=True):
-            given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
+        same = [[joint] * n_folds] * len(parts) if isinstance(joint, JointModels) else joint
+        for division, given, models in zip(parts, same, self._models, strict=True):
             if not isinstance(joint, JointModels) and len(division) > 2:
                 for first, second in combinations(range(len(division)), 2):
                     both = np.concatenate([division[first], division[second]])

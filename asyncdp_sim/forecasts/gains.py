@@ -9,7 +9,7 @@
 - :func:`on_fresh_rows` needs a known law of the rows. It judges on rows that are drawn anew.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -101,19 +101,17 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
             divided = _divided(known, options)
             forecast = by_folds(known, options, "all", divided)
             return replace(forecast, remaining=_if_others_left(known, options, forecast, divided))
-        # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
-        # substitutes stand in, and single owners are not reported.
+        # The owners' rows are substitutes, drawn from a table of public rows that can be halved.
         if scenario.data.draws_again:
             layout = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*layout)
             if table is not None:
                 return by_halves(known, options, table)
-            return replace(by_folds(_with_all_rows(known), options, "public"), owners=())
         # The law of the rows is known.
         if scenario.data.draws_fresh:
             return on_fresh_rows(known, options)
         # No law is known, so that folds of these records judge. Owners are reported singly unless
-        # the records are those of a twin.
+        # the records are substitutes or those of a twin.
         forecast = by_folds(_with_all_rows(known), options, "public")
         return forecast if known.whole else replace(forecast, owners=())
 
@@ -259,26 +257,18 @@ def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
 
 def _joint_by_fold(
     known: Population, cv: CrossValidation, design: Array, models: Sequence[Array]
-) -> Callable[[Ints], JointModels]:
-    """Return joint models by the fold of an owner's rows that they have not seen.
+) -> list[list[JointModels]]:
+    """Return the joint models of each fold of an owner's rows, which they have not seen.
 
     Parameters
     ----------
     models : sequence of array (K, J, p)
-        Of each division.
+        Of each division; an owner may have fewer than K folds.
     """
-    # K is the largest number of folds of an owner, so that this owner may have fewer.
-    pairs = [
-        (part, _joint_models(known, design, of_fold))
+    return [
+        [_joint_models(known, design, of_fold) for of_fold in of_folds[: len(division)]]
         for division, of_folds in zip(cv.divisions, models, strict=True)
-        for part, of_fold in zip(division, of_folds, strict=False)
     ]
-
-    def not_trained_on(fold: Ints) -> JointModels:
-        # Cross-validation hands over one of its own arrays, so that identity finds it.
-        return next(joint for part, joint in pairs if part is fold)
-
-    return not_trained_on
 
 
 def _joint_models(
@@ -338,7 +328,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
 def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     """Judge by all rows of one owner, which joint models of substitutes have not seen."""
     scenario, owners = known.scenario, known.participants
-    place = _place(known, whose)
+    place = places_of("--as", [whose], owners.names, owners.numbers)[0]
     streams = Streams(scenario.run.seed)
     own, place_in_own = scenario.read_data.own_rows(streams), 0  # a file of this owner's rows
     if own is None:
@@ -383,12 +373,6 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     )
     level = forecast.owners[0].break_even
     return forecast.everywhere(together=None, break_even=level, release=False)
-
-
-def _place(known: Population, whose: str) -> int:
-    """Return the place of an owner, from 0, by its name or number."""
-    owners = known.participants
-    return places_of("--as", [whose], owners.names, owners.numbers)[0]
 
 
 def _joined(dataset: Dataset) -> Dataset:
