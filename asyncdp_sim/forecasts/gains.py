@@ -50,6 +50,7 @@ from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import (
     EncodedRows,
+    fresh_rows,
     joint_scores,
     known_rows,
     linear_models,
@@ -303,11 +304,8 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     factors = _factors(known, options, 1)
     models = _models_by_budget(known, factors, range(1, RUNS + 1), **options.of_runs)
-    wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
-    drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
-    numbered = (rows for number, rows in enumerate(drawn or (), 1) if number in wanted)
-    by_owner = list[list[Gain]]()
-    for owner, (x, y) in enumerate(numbered):
+    chosen, by_owner = _spaced(scenario.owners.count), list[list[Gain]]()
+    for owner, (x, y) in enumerate(fresh_rows(scenario, FRESH)):
         if owner not in chosen:
             continue
         fresh, fresh_design, _ = known_rows(
@@ -372,7 +370,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         runs=HALVES * FEW_RUNS,
     )
     level = forecast.owners[0].break_even
-    return forecast.everywhere(together=None, break_even=level, release=False)
+    return forecast.everywhere(together=None, break_even=level)
 
 
 def _joined(dataset: Dataset) -> Dataset:
@@ -596,7 +594,7 @@ def _forecast_of_owners(
         reads=reads,
         judged_on=judged_on,
         runs=runs,
-    ).everywhere(release=reads == "public" and not known.private)
+    )
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
     tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]
     mine = listed[factors.index(1.0)]
