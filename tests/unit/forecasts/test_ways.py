@@ -111,6 +111,8 @@ def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
     assert len(np.unique(owner.gain.redraw)) == 8
     assert owner.gain.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.45)
     assert owner.gain.joint < owner.gain.own
+    with pytest.raises(InputError, match=r"data.sizes: given numbers of rows, whose table is abs"):
+        found(scenario, private=True)
     whole = found(clinics(tmp_path), whose="C1")  # its rows out of the table of all
     assert whole.owners[0].gain.own == pytest.approx(owner.gain.own)
 
