@@ -324,7 +324,7 @@ class CrossValidation:
         n_folds, n_last = len(parts[0]), sum(map(len, parts[0][:1]))
         records = len(rows) if records is None else records
         if n_last == 0 or n_folds + ordered < 2:
-            return [_nothing(len(rows), records)] * sets
+            return [Gain(len(rows), records)] * sets
         scored = list[Scored]()
         same = [[joint] * n_folds] * len(parts) if isinstance(joint, JointModels) else joint
         for division, given, models in zip(parts, same, self._models, strict=True):
@@ -409,7 +409,7 @@ class FreshRows:
         """
         rows, fresh = self._rows, self._fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return [_nothing(len(rows), len(rows))] * sets
+            return [Gain(len(rows), len(rows))] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
@@ -505,28 +505,6 @@ def _gain(
         redraw=redraw,
         material=material * own,
         rarer=rarer,
-    )
-
-
-def _nothing(rows: int, records: int) -> Gain:
-    """Return what is known of an owner without rows to train or to judge on: nothing."""
-    nan, none, no_runs = np.nan, Estimate(np.nan), np.zeros(0)
-    return Gain(
-        rows,
-        records,
-        nan,
-        nan,
-        nan,
-        nan,
-        "constant",
-        none,
-        none,
-        0.0,
-        np.inf,
-        no_runs,
-        None,
-        nan,
-        0,
     )
 
 
