@@ -142,6 +142,13 @@ def test_rows_of_one_person_are_left_out_together():
     assert np.sum(rows.folds(), axis=0).tolist() == [1] * 8
 
 
+def test_a_row_without_a_person_is_one_of_its_own(scenario, tmp_path):
+    plan = plan_of(scenario, 1.0)
+    owner, data = plan["owners"][0], plan["data"] | {"person": "debt"}  # which has empty cells
+    rows, held_out = adapt.read(str(tmp_path / "north.csv"), owner, data, np.zeros(plan["size"]))
+    assert "" not in {*rows.whose, *held_out.whose}
+
+
 @pytest.mark.parametrize("persons", [1, 2])
 def test_rows_of_one_person_choose_nothing(persons):
     """Without anybody else's rows the joint model stays as it is, and the own one guesses."""

@@ -168,7 +168,7 @@ def read(path: str, owner: dict, data: dict, theta: np.ndarray) -> tuple[Rows, R
     cells, held_out = table.texts(path, owner, data), owner["held_out"]
     whose = np.arange(len(cells))
     if data["person"] is not None:
-        whose = np.array([row.get(data["person"], place) for place, row in enumerate(cells)])
+        whose = np.array([row.get(data["person"]) or place for place, row in enumerate(cells)])
     kept = np.setdiff1d(np.arange(len(cells)), held_out)
     plain = {"matrix": None, "ones": False, "domain": None, "target_shift": 0.0, "append_one": True}
 
