@@ -1,6 +1,6 @@
 """Gains judged on rows that nothing was trained on: the owner's own in turn, or fresh ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -31,8 +31,8 @@ FEW_REPEATS = 2
 REDRAWS = 40
 """Weightings of an owner's persons, each of which chooses models anew: what other rows choose."""
 
-JointOfFold = Callable[[Ints], JointModels]
-"""From the places of rows that are judged to joint models that have not seen them."""
+JointOfFolds = Sequence[Sequence[JointModels]]
+"""Joint models of each fold of each division, which have not seen this fold."""
 
 
 def folds(rows: OwnRows, count: int, generator: np.random.Generator) -> list[Ints]:
@@ -297,7 +297,7 @@ class CrossValidation:
 
     def judge(
         self,
-        joint: JointModels | JointOfFold,
+        joint: JointModels | JointOfFolds,
         *,
         records: int | None = None,
         material: float = MATERIAL,
@@ -310,10 +310,10 @@ class CrossValidation:
 
         Parameters
         ----------
-        joint : JointModels or callable
-            Models that have seen none of the rows, such as those of substitutes; or, from the
-            places of rows that are judged, models that have not seen these. Those of one division
-            are of other runs than those of another one. Scores are of all rows.
+        joint : JointModels or sequence of sequence of JointModels
+            Models that have seen none of the rows, such as those of substitutes; or those of each
+            fold, which have not seen this fold. Those of one division are of other runs than those
+            of another one. Scores are of all rows.
         records : int, optional
             n_i, which the mean by records weighs; the number of rows by default.
         material : float
@@ -324,10 +324,10 @@ class CrossValidation:
         n_folds, n_last = len(parts[0]), sum(map(len, parts[0][:1]))
         records = len(rows) if records is None else records
         if n_last == 0 or n_folds + ordered < 2:
-            return [_nothing(len(rows), records)] * sets
+            return [Gain(len(rows), records)] * sets
         scored = list[Scored]()
-        for division, models in zip(parts, self._models, strict=True):
-            given = [joint if isinstance(joint, JointModels) else joint(out) for out in division]
+        same = [[joint] * n_folds] * len(parts) if isinstance(joint, JointModels) else joint
+        for division, given, models in zip(parts, same, self._models, strict=True):
             if not isinstance(joint, JointModels) and len(division) > 2:
                 for first, second in combinations(range(len(division)), 2):
                     both = np.concatenate([division[first], division[second]])
@@ -409,7 +409,7 @@ class FreshRows:
         """
         rows, fresh = self._rows, self._fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return [_nothing(len(rows), len(rows))] * sets
+            return [Gain(len(rows), len(rows))] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
@@ -508,32 +508,12 @@ def _gain(
     )
 
 
-def _nothing(rows: int, records: int) -> Gain:
-    """Return what is known of an owner without rows to train or to judge on: nothing."""
-    nan, none, no_runs = np.nan, Estimate(np.nan), np.zeros(0)
-    return Gain(
-        rows,
-        records,
-        nan,
-        nan,
-        nan,
-        nan,
-        "constant",
-        none,
-        none,
-        0.0,
-        np.inf,
-        no_runs,
-        None,
-        nan,
-        0,
-    )
-
-
 def adapted_model(
     rows: OwnRows, joint: JointModels, sigma: float, generator: np.random.Generator
 ) -> tuple[LinearModels, float]:
     """Return the first joint model adapted to all rows, and the strength that folds of them chose.
+
+    It is the constant, of strength 0, where folds prefer that, and nothing else can be fitted.
 
     Parameters
     ----------
@@ -546,9 +526,12 @@ def adapted_model(
         raise ValueError("a model that is not linear is not adapted")
     models, none = _Models(rows, sigma, False, np.ones((1, len(rows)))), every[:0]
     place = len(FINITE)
-    if len(inner) > 1 and models.compared(none, inner):
+    if len(inner) > 1:
         place = int(_chosen(models, joint, none, inner)[1][0, 0])
     if place == len(FINITE):
         return fair[:1], STRENGTHS[place]
+    if not models.compared(none, inner):
+        constant = rows.constant()[None]
+        return LinearModels(np.zeros_like(fair.coefficients[:1]), constant), 0.0
     path = pulled(rows, sigma, fair.finite(rows.constant()), FINITE)
     return path[place, :1], STRENGTHS[place]

@@ -122,8 +122,6 @@ class GainForecast:
     ----------
     reads : str
         "public", "owner" or "all".
-    release : bool
-        Whether it may be published: no private record was read.
     score : str
         "absolute error" or "log loss".
     unit : str or None
@@ -133,8 +131,6 @@ class GainForecast:
         Mean errors of the owners that were judged.
     material : float
         Share of the own error from which on a gain counts.
-    owners : tuple of OwnerGain
-        Without members from public rows.
     budgets : tuple of float
         ε of the median owner that were tried; without members where nothing is hidden.
     break_even : BreakEven or None
@@ -142,13 +138,15 @@ class GainForecast:
     judged_on : str
     runs : int
         Simulated runs that judge, of all joint models of one budget.
+    count : int
+        Owners that join.
+    owners : tuple of OwnerGain
+        Without members from public rows.
     at_least : bool
         Whether the half had too few public rows, so that the joint model learned from fewer rows
         than in a run.
     alike : Alike or None
         None where private rows were read, or records are synthetic.
-    count : int
-        Owners that join.
     remaining : GainForecast or None
         The same if those alone join that gain; None where all or fewer than two of them do, or
         where not all rows were read.
@@ -162,7 +160,6 @@ class GainForecast:
     """
 
     reads: Reads
-    release: bool
     score: Score
     unit: str | None
     together: Consortium | None
@@ -171,18 +168,23 @@ class GainForecast:
     adapted: float
     guessing: float
     material: float
-    owners: tuple[OwnerGain, ...]
     budgets: tuple[float, ...]
     break_even: BreakEven | None
     judged_on: str
     runs: int
-    at_least: bool
-    alike: Alike | None
     count: int
+    owners: tuple[OwnerGain, ...] = ()
+    at_least: bool = False
+    alike: Alike | None = None
     remaining: "GainForecast | None" = None
     judged: tuple[tuple[Gain, ...], ...] = ()
     factor: float = 1.0
     tried: "tuple[GainForecast, ...]" = ()
+
+    @property
+    def release(self) -> bool:
+        """Whether it may be published: no private record was read."""
+        return self.reads == "public"
 
     def everywhere(self, **changes: Any) -> "GainForecast":
         """Return it with other fields, here and with each budget that was tried."""
@@ -227,7 +229,6 @@ def gain_forecast(
     tried = [
         GainForecast(
             reads=reads,
-            release=reads == "public",
             score=scored_by(len(scenario.model.labels)),
             unit=None if scenario.model.classifies else scenario.data.target_unit,
             together=mean,
@@ -236,13 +237,10 @@ def gain_forecast(
             adapted=mean_of(gains, "adapted"),
             guessing=mean_of(gains, "guessing"),
             material=material,
-            owners=(),
             budgets=tuple(budgets),
             break_even=level,
             judged_on=judged_on,
             runs=runs,
-            at_least=False,
-            alike=None,
             count=scenario.owners.count,
             factor=factor,
         )

@@ -1,9 +1,9 @@
 """The gain of an owner and of all, its interval, and the verdict on it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -121,7 +121,7 @@ def verdict_of(gain: Estimate, material: float, *, better_than_guessing: bool) -
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """The gain of one owner.
+    """The gain of one owner; by default what is known without rows to train or judge on: nothing.
 
     Attributes
     ----------
@@ -152,19 +152,19 @@ class Gain:
 
     rows: int
     records: int
-    own: float
-    joint: float
-    adapted: float
-    guessing: float
-    own_best: str
-    gain: Estimate
-    joint_gain: Estimate
-    of_rows: float
-    degrees: float
-    by_run: Array
-    redraw: Ints | None
-    material: float
-    rarer: int
+    own: float = nan
+    joint: float = nan
+    adapted: float = nan
+    guessing: float = nan
+    own_best: str = "constant"
+    gain: Estimate = Estimate(nan)
+    joint_gain: Estimate = Estimate(nan)
+    of_rows: float = 0.0
+    degrees: float = inf
+    by_run: Array = field(default_factory=lambda: np.zeros(0))
+    redraw: Ints | None = None
+    material: float = nan
+    rarer: int = 0
 
     @property
     def better_than_guessing(self) -> bool:

@@ -9,7 +9,7 @@
 - :func:`on_fresh_rows` needs a known law of the rows. It judges on rows that are drawn anew.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -50,6 +50,7 @@ from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import (
     EncodedRows,
+    fresh_rows,
     joint_scores,
     known_rows,
     linear_models,
@@ -101,19 +102,17 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
             divided = _divided(known, options)
             forecast = by_folds(known, options, "all", divided)
             return replace(forecast, remaining=_if_others_left(known, options, forecast, divided))
-        # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
-        # substitutes stand in, and single owners are not reported.
+        # The owners' rows are substitutes, drawn from a table of public rows that can be halved.
         if scenario.data.draws_again:
             layout = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*layout)
             if table is not None:
                 return by_halves(known, options, table)
-            return replace(by_folds(_with_all_rows(known), options, "public"), owners=())
         # The law of the rows is known.
         if scenario.data.draws_fresh:
             return on_fresh_rows(known, options)
         # No law is known, so that folds of these records judge. Owners are reported singly unless
-        # the records are those of a twin.
+        # the records are substitutes or those of a twin.
         forecast = by_folds(_with_all_rows(known), options, "public")
         return forecast if known.whole else replace(forecast, owners=())
 
@@ -259,26 +258,18 @@ def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
 
 def _joint_by_fold(
     known: Population, cv: CrossValidation, design: Array, models: Sequence[Array]
-) -> Callable[[Ints], JointModels]:
-    """Return joint models by the fold of an owner's rows that they have not seen.
+) -> list[list[JointModels]]:
+    """Return the joint models of each fold of an owner's rows, which they have not seen.
 
     Parameters
     ----------
     models : sequence of array (K, J, p)
-        Of each division.
+        Of each division; an owner may have fewer than K folds.
     """
-    # K is the largest number of folds of an owner, so that this owner may have fewer.
-    pairs = [
-        (part, _joint_models(known, design, of_fold))
+    return [
+        [_joint_models(known, design, of_fold) for of_fold in of_folds[: len(division)]]
         for division, of_folds in zip(cv.divisions, models, strict=True)
-        for part, of_fold in zip(division, of_folds, strict=False)
     ]
-
-    def not_trained_on(fold: Ints) -> JointModels:
-        # Cross-validation hands over one of its own arrays, so that identity finds it.
-        return next(joint for part, joint in pairs if part is fold)
-
-    return not_trained_on
 
 
 def _joint_models(
@@ -313,11 +304,8 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     factors = _factors(known, options, 1)
     models = _models_by_budget(known, factors, range(1, RUNS + 1), **options.of_runs)
-    wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
-    drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
-    numbered = (rows for number, rows in enumerate(drawn or (), 1) if number in wanted)
-    by_owner = list[list[Gain]]()
-    for owner, (x, y) in enumerate(numbered):
+    chosen, by_owner = _spaced(scenario.owners.count), list[list[Gain]]()
+    for owner, (x, y) in enumerate(fresh_rows(scenario, FRESH)):
         if owner not in chosen:
             continue
         fresh, fresh_design, _ = known_rows(
@@ -338,7 +326,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
 def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     """Judge by all rows of one owner, which joint models of substitutes have not seen."""
     scenario, owners = known.scenario, known.participants
-    place = _place(known, whose)
+    place = places_of("--as", [whose], owners.names, owners.numbers)[0]
     streams = Streams(scenario.run.seed)
     own, place_in_own = scenario.read_data.own_rows(streams), 0  # a file of this owner's rows
     if own is None:
@@ -382,13 +370,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         runs=HALVES * FEW_RUNS,
     )
     level = forecast.owners[0].break_even
-    return forecast.everywhere(together=None, break_even=level, release=False)
-
-
-def _place(known: Population, whose: str) -> int:
-    """Return the place of an owner, from 0, by its name or number."""
-    owners = known.participants
-    return places_of("--as", [whose], owners.names, owners.numbers)[0]
+    return forecast.everywhere(together=None, break_even=level)
 
 
 def _joined(dataset: Dataset) -> Dataset:
@@ -612,7 +594,7 @@ def _forecast_of_owners(
         reads=reads,
         judged_on=judged_on,
         runs=runs,
-    ).everywhere(release=reads == "public" and not known.private)
+    )
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
     tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]
     mine = listed[factors.index(1.0)]

@@ -164,10 +164,7 @@ def judge_gains(
     from threadpoolctl import threadpool_limits
 
     model, chosen = scenario.model, models[:RUNS]
-    fresh_by_owner = None
-    if scenario.data.held_out == 0:
-        drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
-        fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
+    fresh_by_owner = fresh_rows(scenario, FRESH) if scenario.data.held_out == 0 else None
     most = MOST if fresh_by_owner is None else FRESH
     linear = linear_models(model, dataset.projection, chosen)
     streams, gains = Streams(scenario.run.seed), list[decision.Gain]()
@@ -216,12 +213,11 @@ def _judging_rows(dataset: Dataset, owner: int, fresh: tuple[Array, Array] | Non
     return EncodedRows(dataset.encoded_of(owner, held_out=True), x, y, persons)
 
 
-def _of_participants(
-    scenario: Scenario, drawn: Iterator[tuple[Array, Array]]
-) -> Iterator[tuple[Array, Array]]:
-    """Yield those of the owners who take part."""
+def fresh_rows(scenario: Scenario, count: int) -> Iterator[tuple[Array, Array]]:
+    """Yield so many fresh features and targets of the law of each owner that takes part."""
+    drawn = scenario.data.fresh(scenario.owners.whole, count, Streams(scenario.run.seed))
     wanted = {*scenario.owners.participants}
-    yield from (rows for number, rows in enumerate(drawn, start=1) if number in wanted)
+    yield from (rows for number, rows in enumerate(drawn or (), start=1) if number in wanted)
 
 
 def _scored(

@@ -238,6 +238,9 @@ class TableData(TableRecipe):
         request = BuildRequest(n_owners, records, streams, swap)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
+        if len(self.sizes) > 0:
+            rule = "allowed is asyncdp forecast, without --private; else leave data.sizes out"
+            raise DataError([Fault("data.sizes", "numbers of rows, whose table is absent", rule)])
         raw, collector = self._raw_table(), FaultCollector()
         frame = raw.frame if swap is None else swap.in_frame(raw.frame, self.split_column)
         table = self._encoded(replace(raw, frame=frame), collector)

@@ -1,5 +1,7 @@
 """Own models, adapted ones, and folds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -167,6 +169,18 @@ def test_an_adapted_model_is_between_the_own_one_and_the_joint_one():
     adapted = others.errors(found.scores(others.columns))[0].mean()
     own = fitted(rows, SIGMA)[0].scores(others.columns, boosted=False)[:1]
     assert adapted < others.errors(own)[0].mean()
+
+
+def test_an_owner_of_one_class_adapts_a_worse_joint_model_to_its_constant():
+    """As it is judged: its rows choose between the joint model as it is and the constant alone."""
+    rows, joint = rows_of(2, 40)
+    rows = replace(rows, targets=np.zeros(40))
+    found, strength = adapted_model(rows, met(rows, joint), SIGMA, np.random.default_rng(0))
+    assert strength == 0
+    assert found.scores(rows.columns)[0].tolist() == [rows.constant().tolist()] * 40
+    sure = LinearModels(0 * joint.coefficients[:1], 0 * joint.constants[:1] + 50.0)
+    _, strength = adapted_model(rows, met(rows, sure), SIGMA, np.random.default_rng(0))
+    assert strength == np.inf
 
 
 def test_margins_become_probabilities_by_a_sigmoid_of_the_training_rows():

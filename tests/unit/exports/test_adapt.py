@@ -130,7 +130,7 @@ def test_who_cannot_adapt_a_model_reads_why(scenario, tmp_path):
     plan["owners"][0] |= {"records": 5, "held_out": list(range(5, BANKS["north"]))}
     place.write_text(json.dumps(plan), encoding="utf-8")
     done = _adapted(tmp_path, scenario)
-    assert "rows are too few to adapt a model" in done.stderr
+    assert "rows are too few: allowed are 10" in done.stderr
     assert not (tmp_path / "mine.json").exists()
 
 
@@ -140,3 +140,22 @@ def test_rows_of_one_person_are_left_out_together():
     for left_out in rows.folds():
         assert {*whose[left_out]}.isdisjoint(whose[~left_out])
     assert np.sum(rows.folds(), axis=0).tolist() == [1] * 8
+
+
+def test_a_row_without_a_person_is_one_of_its_own(scenario, tmp_path):
+    plan = plan_of(scenario, 1.0)
+    owner, data = plan["owners"][0], plan["data"] | {"person": "debt"}  # which has empty cells
+    rows, held_out = adapt.read(str(tmp_path / "north.csv"), owner, data, np.zeros(plan["size"]))
+    assert "" not in {*rows.whose, *held_out.whose}
+
+
+@pytest.mark.parametrize("persons", [1, 2])
+def test_rows_of_one_person_choose_nothing(persons):
+    """Without anybody else's rows the joint model stays as it is, and the own one guesses."""
+    y = np.arange(12.0)
+    rows = adapt.Rows(y[:, None], y, y, np.arange(12) % persons)
+    assert len(rows.folds()) == {1: 0, 2: 2}[persons]
+    task = adapt.Adaptation("ridge", 0.1, (np.ones(1), 0.0))
+    joint, adapted, own, guess = adapt.judged(rows.take(rows.whose == 0), rows, task)
+    assert adapted.tolist() == joint.tolist() == [0.0] * 12
+    assert own.tolist() == guess.tolist()

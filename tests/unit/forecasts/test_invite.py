@@ -42,6 +42,14 @@ def test_every_sentence_of_an_invitation(rule):
     assert told[-1] == "data      synthetic records"
 
 
+def test_a_step_is_compared_as_the_rho_that_it_follows_from():
+    asked = Scenario.model_validate(SHY)
+    sizes = asked.owners.count, asked.run.updates, asked.model.sigma
+    step = {"kind": "async-gossip", "step": asked.algorithm.step_of(*sizes), "rho": None}
+    found, again = (invite(each, replicates=2) for each in (asked, asked.replace(algorithm=step)))
+    assert again.lines() == found.lines()
+
+
 def test_where_nobody_is_better_left_out_the_advice_says_so():
     raw = banks((400, 400), (1.0, 1.0))
     found = invite(Scenario.model_validate(raw), replicates=8)

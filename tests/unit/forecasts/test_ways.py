@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,8 @@ def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
     assert len(np.unique(owner.gain.redraw)) == 8
     assert owner.gain.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.45)
     assert owner.gain.joint < owner.gain.own
+    with pytest.raises(InputError, match=r"data.sizes: given numbers of rows, whose table is abs"):
+        found(scenario, private=True)
     whole = found(clinics(tmp_path), whose="C1")  # its rows out of the table of all
     assert whole.owners[0].gain.own == pytest.approx(owner.gain.own)
 
@@ -157,10 +160,8 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
     out = [np.delete(every, part) for division in cv.divisions for part in division]
     assert all(np.array_equal(a, b) for a, b in zip(trained, out, strict=True))
     found = right(known, cv, np.ones((11, 5)), models)
-    pairs = [(part, of_fold) for parts, of_division in zip(cv.divisions, models, strict=True)
-             for part, of_fold in zip(parts, of_division, strict=True)]  # fmt: skip
-    for part, of_fold in pairs:
-        assert np.allclose(found(part).scores[:, 0, 0], of_fold.sum(axis=1))
+    for joint, of_fold in zip(chain(*found), np.concatenate(models), strict=True):
+        assert np.allclose(joint.scores[:, 0, 0], of_fold.sum(axis=1))
 
 
 GAINS = "the average owner gains by joining at ε ="

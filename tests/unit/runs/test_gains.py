@@ -243,9 +243,8 @@ def test_a_wrong_column_is_told_in_one_line(tmp_path, more, line):
 def test_an_owner_adapts_the_joint_model_to_raw_rows(tmp_path, model, target, names):
     values = str(list(names)).replace("'", '"')
     classes = f'columns = {{ {target} = {{ kind = "classes", values = {values} }} }}'
-    found = ad.run(
-        scenario_of(tmp_path, model, target, classes if names else ""), out=tmp_path / "r"
-    )
+    more = f'person = "patient"\n{classes if names else ""}'
+    found = ad.run(scenario_of(tmp_path, model, target, more), out=tmp_path / "r")
     own = table().query("clinic == 'a'")
     fitted = found.adapted(1, own)
     predicted = fitted.predict(own)
@@ -259,5 +258,6 @@ def test_an_owner_adapts_the_joint_model_to_raw_rows(tmp_path, model, target, na
     assert fitted["model"].strength_ >= 0
     with pytest.raises(ad.ResultError, match="owner: given 9; allowed is a number from 1 to 4"):
         found.adapted(9, own)
-    with pytest.raises(ad.SpecError, match=f"rows: given rows without {target}; allowed is a Data"):
-        found.adapted(1, own.drop(columns=target))
+    for column in (target, "patient"):
+        with pytest.raises(ad.SpecError, match=f"rows: given rows without {column}; allowed is a"):
+            found.adapted(1, own.drop(columns=column))

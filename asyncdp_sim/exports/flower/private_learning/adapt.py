@@ -45,7 +45,8 @@ class Rows(NamedTuple):
         """Return which rows are left out in turn: those of one person together."""
         persons = np.unique(self.whose, return_inverse=True)[1]
         order = np.random.default_rng(1).permutation(persons.max() + 1)
-        return [left_out for k in range(FOLDS) if (left_out := order[persons] % FOLDS == k).any()]
+        left_out = (order[persons] % FOLDS == k for k in range(FOLDS))
+        return [fold for fold in left_out if 0 < fold.sum() < len(fold)]  # none of one person alone
 
 
 class Adaptation(NamedTuple):
@@ -167,7 +168,7 @@ def read(path: str, owner: dict, data: dict, theta: np.ndarray) -> tuple[Rows, R
     cells, held_out = table.texts(path, owner, data), owner["held_out"]
     whose = np.arange(len(cells))
     if data["person"] is not None:
-        whose = np.array([row.get(data["person"], place) for place, row in enumerate(cells)])
+        whose = np.array([row.get(data["person"]) or place for place, row in enumerate(cells)])
     kept = np.setdiff1d(np.arange(len(cells)), held_out)
     plain = {"matrix": None, "ones": False, "domain": None, "target_shift": 0.0, "append_one": True}
 
@@ -203,8 +204,8 @@ def main(name: str, path: str, server_model: str, file: str) -> None:
     rows, held_out = read(path, owners[name], data, theta)
     task = Adaptation(plan["model"]["loss"], plan["model"]["sigma"], joint_model(theta, data))
     count, numbers, target = len(rows.targets), task.loss == "ridge", data["target"]["name"]
-    if count < FEW or (not numbers and len(np.unique(rows.targets)) < 2):
-        sys.exit(f"{count} rows are too few to adapt a model: allowed are {FEW}, of both classes")
+    if count < FEW or not rows.folds() or (not numbers and len(np.unique(rows.targets)) < 2):
+        sys.exit(f"{count} rows are too few: allowed are {FEW}, of two persons and both classes")
     judgements, where = [judged(rows, held_out, task)], "held-out rows"
     if len(held_out.targets) == 0:
         judgements = [judged(rows.take(~part), rows.take(part), task) for part in rows.folds()]
