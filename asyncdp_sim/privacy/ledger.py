@@ -55,8 +55,7 @@ class Ledger:
             If an owner spent more than its budget.
         """
         released = np.stack([trace.released for trace in traces])
-        listener = TranscriptObserver() if observer is None else observer
-        learned = listener.learned(accountant, traces)
+        learned = (observer or TranscriptObserver()).learned(accountant, traces)
         charged = learned.most
         _require_within(accountant.epsilon, charged)
         if len(public) > 0:
