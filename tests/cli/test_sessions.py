@@ -17,7 +17,7 @@ from tests.cli.command import Command
 from tests.cli.pages import agrees
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
-LONG = ("advice", "audit", "private-rows")
+LONG = ("advice", "audit", "check-of-entries", "private-rows")
 """Sessions that take some seconds."""
 MARKED = [
     pytest.param(file, id=file.stem, marks=[pytest.mark.long] * (file.stem in LONG))

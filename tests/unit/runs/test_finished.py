@@ -351,19 +351,6 @@ def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     assert energy_columns(plain, []) == {}
 
 
-def test_check_says_what_owners_draw_and_what_follows():
-    told = describe(of_energy(energy=ENERGY | {"seconds": 60.0}, **TIMES))
-    [said] = [line for line in told if line.startswith("energy:")]
-    assert said == (
-        "energy: W idle 0.25, listening 0.5, receiving 1, offline 0, computing 5 to 7, sending 2; "
-        "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one received"
-    )
-    predictions = "".join(line for line in told if line.startswith("predicted "))
-    for quantity in ("energy", "power of all owners", "power of the learner"):
-        assert f" {quantity}: " in predictions
-    assert not any("watts" in line for line in describe(of_energy(**TIMES)))
-
-
 @pytest.mark.long
 def test_a_forecast_tells_joules_or_why_not():
     found = forecast(of_energy(energy=ENERGY, **TIMES), judged=None)

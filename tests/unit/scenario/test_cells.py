@@ -8,7 +8,6 @@ import pytest
 
 from asyncdp_sim.core.errors import AsyncDPError, SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.results.manifest import described
 from asyncdp_sim.scenario import Scenario, load
@@ -86,21 +85,6 @@ def lines(name: str, *settings: str) -> list[str]:
     return describe(entry(name).scenario(settings))
 
 
-def test_owners_of_a_column_are_said_to_be_those_that_it_names():
-    column = entry("hospital-sound").scenario().data.split_column
-    [owners] = [line for line in lines("hospital-sound") if line.startswith("owners: ")]
-    assert f"each with the rows that name it in the column {column}, " in owners
-
-
-def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate():
-    for manner, end in (("vector", "of an answer"), ("scalar-as-published", ", one draw for all")):
-        said = lines("lending-timing", f'privacy.noise="{manner}"')
-        [noise] = [line for line in said if line.startswith("noise: ")]
-        assert " on each coordinate of an answer" in noise
-        assert end in noise
-        assert (", one draw for all of them" in noise) is (manner != "vector")
-
-
 @pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
 def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
@@ -120,73 +104,6 @@ def test_predictions_have_names_and_units_and_no_columns(name):
     assert [column for column in columns if column in " ".join(predicted)] == []
     [staleness] = [line for line in predicted if "staleness" in line.partition(":")[0]]
     assert re.match(r"predicted staleness: 1 update on average \(|staleness is 0: ", staleness)
-
-
-def test_what_is_0_by_construction_is_left_out():
-    instant = lines("vary-availability")  # exchanges take no time, so that none is refused
-    assert "network: 6 ticks per unit" in instant
-    assert "staleness is 0: the learner is locked between read and use" in instant
-    assert not any(name in line for line in instant for name in ("learner busy", "refused: "))
-
-
-def test_the_load_is_said_in_exchanges():
-    [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
-    assert load.endswith(" simultaneous exchanges on average, if every online tick starts one")
-    instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
-    assert not any(line.startswith("offered load") for line in instant)
-
-
-def test_channels_are_named_as_in_pictures():
-    said = "\n".join(lines("channel-load"))
-    kind = entry("channel-load").scenario().channel.kind
-    assert label_of(kind) != kind
-    assert f"{label_of(kind)}, " in said or f"({label_of(kind)})" in said
-    assert f"({kind})" not in said
-
-
-def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided():
-    rates = "clock.rate=[1.0, 2.0, 4.0]"
-    [said] = [line for line in lines("lending-timing", rates) if line.startswith("i_k is not")]
-    assert said.endswith('(algorithm.selection = "inverse-rate" removes the bias)')
-    divided = lines("lending-timing", rates, "algorithm.selection=inverse-rate")
-    [said] = [line for line in divided if line.startswith("i_k is not")]
-    assert said.endswith("and each step is divided by N times its owner's share")
-    assert [line for line in lines("lending-timing") if line.startswith("i_k is not")] == []
-
-
-def test_numbers_of_wifi_have_names_and_small_windows_are_named():
-    said = lines("wifi-contention", "owners.count=10", "channel.counting=frozen", "sweep={}")
-    [about] = [line for line in said if line.startswith("approximated by")]
-    assert about == (
-        "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
-        "0.213 updates per unit, channel load: 1.81 transmissions at a time"
-    )
-    assert (
-        "transmissions that collide: 88.3 %; answers collided counts answers whose last "
-        "transmission does" in said
-    )
-    assert (
-        "small windows for 10 owners: most transmissions collide; a larger channel.window lets "
-        "more answers through" in said
-    )
-    two = lines("wifi-contention", "owners.count=2", "sweep={}")
-    assert any(line.startswith("transmissions that collide: 35 %") for line in two)
-    assert not any(line.startswith(("small windows", "approximated")) for line in two)
-    assert not any("collide" in line for line in lines("async-08"))
-
-
-@pytest.mark.parametrize("setting", ["retransmissions=0", "others_after_collision=0.3"])
-def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_rates(setting):
-    wifi = ("wifi-contention", "channel.counting=frozen", f"channel.{setting}", "sweep={}")
-    small, few, wide = (
-        [line for line in lines(*wifi, *more) if line.startswith("small windows")]
-        for more in (
-            ("owners.count=10",),
-            ("owners.count=2",),
-            ("owners.count=10", "channel.window=16", "channel.doublings=6"),
-        )
-    )
-    assert (len(small), few, wide) == (1, [], [])
 
 
 # A model of classes is held against the labels that data are known to have.
