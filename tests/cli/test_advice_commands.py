@@ -46,22 +46,6 @@ def test_private_records_are_read_only_where_that_is_asked_for(command):
 
 
 @pytest.mark.long
-def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(command, here):
-    (here / "loans.csv").write_text("never read", encoding="utf-8")
-    lending = (
-        'data={kind="lending",path="loans.csv",encoding="plain",features=3,public_records=40,'
-        'preprocessing="pca",split="in-order"}'
-    )
-    sizes = ("--set", "owners.records=100", "--set", "run.updates=6")
-    said = command.done("forecast", "exact.toml", "--tune", "--set", lending, *sizes).out
-    assert "data      the table's synthetic twin" in said
-    check = said.splitlines()[-1]
-    assert check.startswith("unchecked on the table itself, whose records were not read; ")
-    assert "asyncdp forecast exact.toml --set 'data={kind=" in check
-    assert " --tune --private (do not publish its output)" in check
-
-
-@pytest.mark.long
 def test_advice_is_json_too(command):
     """All that is asked for together, in the words of --json: plain values, mean and interval."""
     asked = ("--set", "algorithm.rho=1e-4", "--tune", "--invite", "--market", "1,1,1",
