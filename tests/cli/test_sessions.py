@@ -12,10 +12,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from tests.cli.command import Command
 from tests.cli.pages import agrees
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.whole_owners import WHOLE_OWNERS
 
 LONG = ("advice", "audit", "check-of-entries", "private-rows")
 """Sessions that take some seconds."""
@@ -25,7 +27,12 @@ MARKED = [
 ]
 PROMPT = "\n$ "
 SECONDS = re.compile(r"(?<=about )[\d.]+ s\b")
-FILES = {"small.toml": SMALL, "sweep.toml": SWEEP, "table.toml": ON_A_TABLE}
+FILES = {
+    "small.toml": SMALL,
+    "sweep.toml": SWEEP,
+    "table.toml": ON_A_TABLE,
+    "whole.toml": tomli_w.dumps(WHOLE_OWNERS),
+}
 
 
 def printed(command: Command, line: str, folder: Path) -> str:

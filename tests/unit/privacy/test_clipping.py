@@ -216,20 +216,6 @@ def test_a_label_and_a_check_say_that_bounds_are_public_and_paid_for():
     assert "clip bound" not in label([other]).text
 
 
-@pytest.mark.parametrize(
-    "privacy",
-    [
-        {"observer": "transcript"},
-        {"observer": "aggregate"},
-        {"unit": "record"},
-        {"unit": "record", "observer": "transcript"},
-    ],
-)
-def test_without_a_learner_that_counts_it_is_refused(privacy):
-    with pytest.raises(SpecError, match="whose learner counts"):
-        made(privacy)
-
-
 def test_what_takes_the_bound_for_fixed_refuses_or_says_so():
     of, fixed = made(), made({"sensitivity": {"kind": "clip", "bound": 0.5}})
     assert any("clip bound moves by noisy counts" in doubt for doubt in nonlinear(of))

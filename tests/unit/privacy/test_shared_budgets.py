@@ -436,12 +436,3 @@ def test_what_does_not_fit_is_refused(case):
     with pytest.raises(SpecError) as caught:
         scenario("rounds", **case["more"])
     assert [fault.key for fault in caught.value.faults] == [case["key"]]
-
-
-def test_gossip_without_a_learner_has_no_copies():
-    raw = scenario().plain()
-    raw["protocol"] = {"kind": "gossip", "graph": {"kind": "ring"}}
-    raw["algorithm"] = {"kind": "gossip-graph", "rho": 0.1}
-    raw["privacy"]["learner"] = {"owner": 1}
-    with pytest.raises(SpecError, match=r"privacy\.learner: given a table; not allowed where"):
-        parse(Scenario, raw)

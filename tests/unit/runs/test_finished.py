@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import asyncdp_sim as ad
-from asyncdp_sim.core.errors import ResultError, SpecError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
@@ -380,9 +379,3 @@ def test_some_owners_take_their_own_powers_along():
     some = of_energy(energy=ENERGY, owners__only=[1, 3], **TIMES).base()
     assert some.energy is not None
     assert some.energy.computing == (5.0, 7.0)
-
-
-def test_several_servers_are_refused_by_name():
-    polar, watts = ad.load("polar-convergence"), ENERGY | {"computing": 5.0}
-    with pytest.raises(SpecError, match=r"protocol\.kind: given 'servers'; allowed with"):
-        polar.replace(energy=watts)

@@ -183,16 +183,3 @@ def test_it_is_refused_where_no_answer_can_be_in_time(what, key, protocol):
     assert (fault.key, fault.given) == (key, "1")
     assert fault.allowed == "an answer takes at least 1.01, so no update can ever happen"
     read(protocol, taking(1.0)[what])
-
-
-def test_local_steps_take_as_long_as_their_gradients():
-    impatient, steps = WAITS["a timeout"][1], {**FEDASYNC, "local_steps": 4}
-    parts = {"algorithm": steps, "protocol": impatient, "compute": constant(0.3)}
-    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.2, so no"):
-        parse(Scenario, naming(3, parts))
-
-
-def test_a_delay_is_part_of_it():
-    late = {"answer_at": "after-delay", "delay": constant(1.01)}
-    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.01, so no"):
-        read(WAITS["newer queries"][1] | late, {})
