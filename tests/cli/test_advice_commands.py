@@ -15,7 +15,6 @@ EXACT = (
     .replace("theta_max = 10.0\n", "")
 )
 pytestmark = pytest.mark.usefixtures("here")
-QUICK = ("--thorough", "--answers", "2000", "--runs", "100")
 
 
 FILES = {"sound.toml": SOUND, "exact.toml": EXACT, "sweep.toml": SWEEP, "table.toml": ON_A_TABLE}

@@ -70,9 +70,6 @@ def test_owners_of_a_column_may_keep_their_first_records():
         by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
 
 
-LENDING = {"kind": "lending", "features": 3, "public_records": 10}
-
-
 def test_values_with_few_rows_are_no_owners():
     values = ["a", "b", "a", "c", "a", "b"]
     rows, notes = by_value("where", values, 2, None, 2)

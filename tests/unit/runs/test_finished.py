@@ -205,7 +205,6 @@ def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
 
 # Notices on results from tables: their origin, and whether a guarantee covers them.
 
-TABLE = {"kind": "table", "path": "discharges.csv", "target": "Length of Stay"}
 HOSPITAL = {"kind": "hospital", "path": "discharges.csv"}
 PUBLISHED = {"encoding": "as-published", "preprocessing": "pca"}
 
