@@ -13,10 +13,8 @@ from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push, Request
-from asyncdp_sim.network.spec import NOTICED, REFUSED, meeting
+from asyncdp_sim.network.spec import REFUSED, meeting
 from asyncdp_sim.trace import EventKind
-from tests.cli.command import Command
-from tests.cli.scenes import SMALL
 
 # One clock for all owners: what is counted in bulk is what would have been simulated.
 
@@ -149,18 +147,6 @@ def test_jobs_without_a_clock_too(parts):
     of(compute=Constant(value=4.01 / FASTEST), **parts)
     with pytest.raises(SpecError, match="compute: given owners whose jobs end"):
         of(compute=Constant(value=3.99 / FASTEST), **parts)
-
-
-@pytest.mark.long
-def test_a_reader_is_told_before(tmp_path, monkeypatch, capsys):
-    command = Command(monkeypatch, capsys)
-    rate = 2 * NOTICED * TICKS_PER_UNIT / 3
-    said = "0.20% of the clocks' ticks share a time step with another tick"
-    file = tmp_path / "fast.toml"
-    file.write_text(SMALL.replace("rate = 1.0", f"rate = {rate}"), encoding="utf-8")
-    assert f"resolution: {said}" in command.done("check", file).out
-    assert f"note: {said}" in command.done("run", file, "--out", tmp_path / "r").err
-    assert "resolution" not in command.done("check", file, "--set", "clock.rate=1").out
 
 
 def test_a_run_as_long_as_time_is_counted():

@@ -14,7 +14,6 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
-from tests.cli.scenes import SMALL
 from tests.tables import table
 from tests.together import together
 from tests.unit.scenario.test_taking_part import naming
@@ -108,36 +107,8 @@ def test_predictions_have_names_and_units_and_no_columns(name):
 
 # A model of classes is held against the labels that data are known to have.
 
-NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
-
 
 TABLE = table(__file__, "cells.toml")
-
-
-@pytest.mark.parametrize(("data", "model", "said"), TABLE["refused"])
-def test_check_and_run_refuse_alike(data, model, said, here, command):
-    """Found by attack: ``check`` said valid, and ``run`` that −1 is no label of three classes."""
-    classes = "\nclasses = 3" if model == "softmax" else ""
-    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
-    text = text.replace('kind = "ridge"', f'kind = "{model}"{classes}')
-    (here / "labels.toml").write_text(text, encoding="utf-8")
-    kind = data.partition('"')[2].partition('"')[0]
-    whole = said + (NUMBERS.format(kind) if said.endswith("; ") else "")
-    for verb in ("check", "run"):
-        assert command.refused(verb, "labels.toml") == f"labels.toml: {whole}"
-
-
-@pytest.mark.parametrize(("more", "said"), TABLE["twin"])
-def test_columns_of_a_twin_are_known_before_a_run(more, said, here, command):
-    """Found by random scenarios: ``check`` said valid, and ``run`` that there are 50 columns."""
-    few = 50 if "none" in more else 2
-    data = f'kind = "lending"\nfeatures = 2\npublic_records = {few}\n{more}'
-    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
-    (here / "twin.toml").write_text(text, encoding="utf-8")
-    for verb in ("check", "run"):
-        assert command.refused(verb, "twin.toml").startswith(
-            f"twin.toml: data.features: given {said}"
-        )
 
 
 # Answers that take longer than anybody waits for them: refused, whatever takes the time.
