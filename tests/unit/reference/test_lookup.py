@@ -308,13 +308,6 @@ def test_letters_that_a_swept_setting_has_in_pictures_find_it():
         assert path in {each.path for each in look_up(letter)}
 
 
-def test_an_unknown_name_gets_the_nearest():
-    with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; did you mean privacy.epsilon"):
-        look_up("privacy.epsilom")
-    with pytest.raises(SpecError, match="allowed is a field, kind or column"):
-        look_up("xyzzy qqq")
-
-
 def require_up_to_date(file_regression, text, file):
     try:
         file_regression.check(text, encoding="utf-8", fullpath=file)
@@ -395,19 +388,6 @@ def test_a_section_ends_where_the_next_one_begins():
     assert page_text("semantics#what-the-simulator-means") == page_text(
         "semantics"
     )  # with those below it
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("glosary", "docs: given 'glosary'; did you mean glossary? asyncdp docs "),
-        ("semantics#clock", "semantics#clocks"),
-        ("????", "given '????'; asyncdp docs prints all topics"),
-    ],
-)
-def test_another_topic_is_one_line(name, said):
-    with pytest.raises(SpecError, match=re.escape(said)):
-        page_text(name)
 
 
 def test_every_topic_stands_with_the_title_of_its_page():
