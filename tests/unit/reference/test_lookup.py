@@ -439,21 +439,6 @@ def test_the_reference_has_every_field_of_every_kind():
     assert all(each.unit != "" and each.domain != "" for each in fields())
 
 
-def test_domains_are_those_of_constraints():
-    known = {(each.path, each.kinds): each.domain for each in fields()}
-    assert known["run.until", ()] == "numbers > 0 and ≤ 1000000000"
-    assert known["run.seed", ()] == f"whole numbers ≥ 0 and ≤ {2**63 - 1}"
-    assert known["privacy.epsilon", ()] == "numbers > 0, or inf, or a list of them"
-    assert known["privacy.delta", ()] == "numbers > 0 and < 1"
-    assert known["channel.persistence", ("csma",)] == 'numbers > 0 and ≤ 1, or "non-persistent"'
-    assert known["protocol.reach", ("servers",)] == 'whole numbers ≥ 2, or "all"'
-    [rates] = [domain for (path, _), domain in known.items() if path == "clock.rate"]
-    assert rates == "numbers > 0, or a list of them"
-    assert known["run.alone", ()] == "true or false"
-    named = "the name of a kind, or a table whose kind is one of laplace, gaussian, "
-    assert known["privacy.mechanism", ()].startswith(named)
-
-
 def test_defaults_are_those_of_the_fields():
     known = {(each.path, each.kinds): each.default for each in fields()}
     assert known["run.updates", ()] == "required"
