@@ -58,7 +58,8 @@ def alike(found: Path, expected: Path) -> None:
 
 
 @pytest.mark.parametrize("file", MARKED)
-def test_a_session(file, command, here, file_regression):
+def test_a_session(file, command, here, monkeypatch, file_regression):
+    monkeypatch.delenv("COLUMNS", raising=False)  # a pipe has 80
     rates(here / "rates.csv")
     for table in file.parent.glob("*.csv"):
         shutil.copy(table, here)
