@@ -2,8 +2,8 @@
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
 the pages of verification, the picture of the house, the list of studies, and the goldens of event
-order and of the network. Read the differences like code. ``--notebook`` also runs the researcher's
-notebook and writes its output.
+order, of the network and of screens. Read the differences like code. ``--notebook`` also runs the
+researcher's notebook and writes its output.
 """
 
 import re
@@ -26,6 +26,7 @@ GOLDENS = (
     "tests/unit/reference/test_lookup.py::test_the_schema_is_up_to_date",
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
+    "tests/cli/test_sessions.py::test_a_session",
 )
 """Tests that compare with files, which ``--regen-all`` writes."""
 

@@ -1,25 +1,13 @@
 """The small scenario that most tests vary: ridge regression by asynchronous gossip."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 import tomli_w
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.scenario import Scenario
-
-PLAIN: dict[str, Any] = {
-    "schema": 1,
-    "id": "small",
-    "run": {"updates": 20},
-    "owners": {"count": 3, "records": 40},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "algorithm": {"kind": "async-gossip", "rho": 20.0},
-    "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
-}
-
+from tests.tables import table
 
 EXACT = {"epsilon": None, "mechanism": "none", "sensitivity": None}
 """Privacy of answers without noise."""
@@ -30,7 +18,7 @@ def fields(**changes: Any) -> dict[str, Any]:
 
     What is changed to None is left out.
     """
-    found = deepcopy(PLAIN)
+    found = table(__file__, "scenes.toml")
     for key, value in changes.items():
         joins = isinstance(value, Mapping) and "kind" not in value
         found[key] = {**found.get(key, {}), **value} if joins else value

@@ -136,38 +136,12 @@ def test_an_impossible_place_is_refused_before_the_work(command, here, monkeypat
     assert command("run", "good.toml", "--out", here / "good.toml" / "below").code == 2
 
 
-def test_a_setting_without_quotes_is_answered_with_them(command):
-    [line] = command("forecast", "s.toml", "--set", "data.target=Interest", "rate").lines
-    assert line.endswith("(rate); a value with spaces needs quotes: --set 'PATH=VALUE'")
-
-
 def test_no_command(command):
     said = command()
     assert said.code == 2
     assert said.lines == ["asyncdp: given no command; allowed is one of those above"]
     for verb in ("run", "sweep", "check", "replay"):
         assert verb in said.out
-
-
-@pytest.mark.parametrize("value", ["one", "1.5", ""])
-@pytest.mark.parametrize("option", ["--seed", "--replicates", "--workers"])
-def test_options_that_are_no_numbers(option, value, command, here):
-    line = command.refused("run", "good.toml", option, value)
-    assert line.startswith("asyncdp: ")
-    assert option in line
-    assert leaked(line) == []
-    assert names(here) == ["good.toml", "sweep.toml"]
-
-
-def test_replay_of_what_is_no_result(command, here):
-    (here / "empty").mkdir()
-    for place in ("empty", "nowhere", "good.toml"):
-        said = command("replay", place)
-        refused(
-            said,
-            f"{place}: given no readable manifest.json; "
-            "allowed is a result of asyncdp run or sweep",
-        )
 
 
 @pytest.mark.usefixtures("here")

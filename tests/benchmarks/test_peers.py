@@ -16,7 +16,6 @@ from tests.tables import table
 
 FILES = Path(timed.__file__).parent
 DONE = Learned(UPDATES, 0.01)
-GOOD = '{"seconds": 0.5, "updates": 1000, "excess": 0.01}'
 PAGE = f"Before.\n{PEERS[0]}\nold\n{PEERS[1]}\nAfter.\n"
 
 

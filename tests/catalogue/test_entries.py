@@ -4,12 +4,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.studies import fixed_point, where_it_ends
 from analysis.studies.psi import CORRELATED_NOISE, HIDE_THE_OWNER, alone
 from analysis.studies.where_it_ends import DIVIDED, mean_weights, minimiser, often
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.sweep_figure import mean_psi_at_end, psi_at_end
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.results import Sweep
@@ -23,6 +26,7 @@ from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
 from scenarios.papers.problem import objective
 from tests import tables
+from tests.tables import table
 
 # The sentences of the entry on secure aggregation.
 
@@ -240,3 +244,38 @@ def test_a_sweep_of_something_else_is_no_picture(tmp_path):
     sweep(entry(WIFI).scenario(other), tmp_path / "other", workers=1)
     with pytest.raises(ResultError, match=r"something else than variants and owners\.count"):
         fixed_point.FIGURE.picture(Sweep.read(tmp_path / "other"))
+
+
+# Figures with intervals in the descriptions of entries, against a sweep of the whole entry.
+
+STATISTICS = {"mean": mean_psi_at_end, "median": psi_at_end}
+SENTENCES = table(__file__, "catalogue.toml")["sentences"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_description_says_what_its_cells_give_with_intervals(name, tmp_path):
+    statistic, sentence = STATISTICS[SENTENCES[name]["statistic"]], SENTENCES[name]["says"]
+    scenario = entry(name).scenario()
+    sweep(scenario, tmp_path / name, workers=1)
+    cells = Sweep.read(tmp_path / name).cells
+    ends = [[number(end) for end in statistic(cell.result)] for cell in cells]
+    figures = [f"{value} ({low} to {high})" for value, low, high in ends]
+    said = " ".join(scenario.description.split()).replace("95 % interval ", "")
+    times = [cell.result.summary["simulated_time"] for cell in cells]
+    start, took = _start(cells[0].result.directory), [f"{time:.0f}" for time in times]
+    assert sentence.format(*figures, start=start, t=took) in said
+    assert scenario.description.count("95 % interval") == 1
+    if name == "async-11":
+        assert [cell.result.summary["profits_psi"] for cell in cells] == [0, 0, 3]
+    if name == "vary-availability":
+        assert times[2] > 1.9 * times[0]  # "cost time"
+        low, high = statistic(cells[2].result)[1], statistic(cells[0].result)[2]
+        assert low < high  # "not accuracy": the intervals overlap
+
+
+def _start(directory: Path) -> str:
+    """Return ψ before the first update, which is that of all replicates."""
+    curve = pd.read_parquet(directory / "curve.parquet")
+    [psi] = set(curve.relative_fitness[curve.k == 0])
+    return number(psi)

@@ -178,6 +178,7 @@ CONTENTS: dict[str, Callable[[], object]] = {
     ),
     "a row of units": lambda: as_csv(rows()).replace("\n", "\n,years,mg,USD,days\n", 1),
     "lines that end in a return": lambda: as_csv(rows(), lineterminator="\r"),
+    "lines that end in a return and a feed": lambda: as_csv(rows(), lineterminator="\r\n"),
     "sep= and decimal commas": lambda: "sep=;\n" + as_csv(rows(), sep=";", decimal=","),
     "signs, and dates in two forms": lambda: as_csv(
         after(

@@ -146,13 +146,6 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, here):
     assert "to replace it: asyncdp schema" in command.done("new", "-o", "f/fourth.toml").out
 
 
-def test_an_unknown_name_lists_the_nearest(command):
-    assert command.refused("check", "lending-sond") == (
-        "lending-sond: given neither a file nor a name of the catalogue; did you mean "
-        "lending-sound, lending-timing or lending-convergence? asyncdp list prints all names"
-    )
-
-
 @pytest.mark.long
 def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(command, here):
     assert "owners: 3," in command.done("check", "lending-sound").out

@@ -64,10 +64,3 @@ def test_an_owner_that_never_comes_online_is_a_note(case, command):
     assert note in manifest("result")["warnings"]
     rest = command.done("run", "s.toml", "--set", "availability={kind='always'}", "--out", "all")
     assert "never online" not in rest.err
-
-
-def test_of_many_owners_a_few_are_named(command):
-    Path("s.toml").write_text(f'{SMALL}[availability]\nkind = "bernoulli"\nprobability = 0.5\n')
-    shares = "availability.probability=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5]"
-    said = command.done("check", "s.toml", "--set", "owners.count=9", "--set", shares).out
-    assert "never online: owners 1, 2, 3, 4, 5 and 2 more; their records count" in said

@@ -187,17 +187,6 @@ def test_spellings_of_a_class_are_one_class(tmp_path, name):
         assert ((x[:, 0] > x[:, 0].mean()) == (y > 0)).mean() > 0.8
 
 
-def test_spellings_are_named():
-    def said(name):
-        frame = pd.Series([SPELLINGS[name]("Nord", bool(row % 2), row // 2) for row in range(80)])
-        from asyncdp_sim.data.column_profile import target_looked_at
-        from asyncdp_sim.data.tables.column_type import Beside
-
-        return target_looked_at(frame, "outcome", Beside()).suspicious
-
-    assert said("capitals among public ones")[1] == "one class each: 'No' as 'NO'; 'Yes' as 'YES'"
-
-
 @together
 @pytest.mark.parametrize(("cells", "names"), TABLE["positive"])
 def test_capitals_do_not_decide_which_class_is_the_positive_one(cells, names):

@@ -1,6 +1,5 @@
 """``--only``, ``--without`` and ``--save``: who takes part, and a choice that is kept and run."""
 
-import json
 import tomllib
 from pathlib import Path
 
@@ -66,16 +65,6 @@ FEW = ("--set", "owners.records=[20,30,9]")
 
 
 @pytest.mark.long
-def test_where_nobody_is_invited_no_scenario_is_saved(command):
-    asked = ("forecast", "banks.toml", "--set", "privacy.epsilon=0.1", "--invite")
-    said = command.done(*asked, "--save", "best.toml")
-    assert said.out.startswith("invite    nobody: ")
-    assert "note: no owner is invited: best.toml is not written" in said.err
-    assert not Path("best.toml").exists()
-    assert json.loads(command.done(*asked, "--json").out)["invite"]["scenario"] is None
-
-
-@pytest.mark.long
 def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command):
     told = command.done("forecast", "banks.toml", *MORE, "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
@@ -117,19 +106,6 @@ def test_a_purchase_and_a_tuning_are_saved(command):
     tuned = tomllib.loads(Path("tuned.toml").read_text())
     assert f"T = {tuned['run']['updates']}" in told.splitlines()[0]
     command.done("check", "bought.toml", "tuned.toml")
-
-
-@pytest.mark.long
-def test_what_was_chosen_from_private_records_says_so(command):
-    why = "settings chosen from private records, not accounted"
-    command.done("forecast", "table.toml", "--tune", "--private", "--save", "tuned.toml")
-    assert 'chosen_from = "private rows"' in Path("tuned.toml").read_text()
-    assert f"not private, no finite ε: {why}" in command.done("check", "tuned.toml").out
-    said = command.done("run", "tuned.toml", "--out", "result")
-    assert f"because              {why}" in said.out
-    label = manifest("result")["label"]
-    assert label.startswith("NOT PRIVATE as claimed (")
-    assert f": {why}" in label
 
 
 REFUSED = tables.table(__file__, "refused.toml")["saved"]

@@ -40,31 +40,6 @@ def test_equal_ones(command):
         (folder / "psi.png").write_bytes(b"drawn")
 
 
-@pytest.mark.parametrize("given", ["--workers 4", "--set data.path=x", "--allow-code"])
-def test_options_of_a_computation_are_refused(given, command):
-    option, *_ = given.split()
-    said = command.refused("replay", "one", "one", "--diff", *given.split())
-    assert f"given {option}; leave it out, as --diff compares results without computing" in said
-
-
-def test_the_first_event_and_those_before_it(command):
-    setting = ["--set", "compute.mean=0.11"]
-    command.done("run", "small.toml", "--out", "other", "--events", *setting)
-    lines = told(command, "one", "other")
-    assert lines[0] == "setting: compute.mean is 0.1, and 0.11"
-    assert lines[1] == "first: event replicate 1, seq 3 (events.parquet), in tick, time"
-    assert [line.split()[0] for line in lines[2:7]] == [*["before"] * 3, "first", "second"]
-    assert "kind answer_released, owner 3, message 1" in lines[5]
-    assert len(lines) == 7
-
-
-def test_the_first_number_where_all_events_agree(command):
-    command.done("run", "small.toml", "--out", "other", "--events", "--set", "privacy.epsilon=2")
-    lines = told(command, "one", "other")
-    assert lines[0] == "setting: privacy.epsilon is 1.0, and 2.0"
-    assert lines[1].startswith("first: number replicate 1, k 3 (curve.parquet), in relative_fitn")
-
-
 @pytest.mark.parametrize(
     ("table", "column", "row", "what"),
     [
@@ -123,13 +98,3 @@ def test_a_cell_of_a_sweep(command):
     move_number("others/cell-0002/curve.parquet", "fitness", 5, 0.5)
     lines = told(command, "many", "others")
     assert lines[0] == "first: number replicate 1, k 5 (curve.parquet), in fitness of cell-0002"
-
-
-def test_words_that_do_not_fit(command):
-    for words in (["one", "one"], ["--diff", "one"], ["--diff", "one", "one", "one"], []):
-        assert command("replay", *words).code == 2
-    line = command.refused("replay", "--diff", "one", "nowhere")
-    assert (
-        line
-        == "nowhere: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
-    )

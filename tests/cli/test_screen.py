@@ -12,9 +12,6 @@ import tomli_w
 
 from asyncdp_sim.cli.terminal import note_all, show
 from asyncdp_sim.core.words import SCREEN
-from asyncdp_sim.sentences.label import label
-from tests.cli.scenes import SMALL, SWEEP
-from tests.directories import manifest
 from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS
 
@@ -34,25 +31,6 @@ def test_reasons_are_said_once_and_privacy_comes_first(command, tmp_path, capsys
     assert capsys.readouterr().err == "note: not private: why\nnote: what was run\n"
 
 
-def test_what_no_decision_needs_is_printed_with_details_alone(command, here):
-    (here / "s.toml").write_text(SMALL)
-    brief = command.done("run", "s.toml", "--out", "brief")
-    whole = command.done("run", "s.toml", "--out", "whole", "--details")
-    for name in ("replicates  ", "timing  ", "P(same owner twice)", "throughput  ", "updates  "):
-        assert f"\n{name}" in whole.out
-        assert f"\n{name}" not in brief.out
-    for name in ("ψ at the end  ", "private  ", "budget spent  "):
-        assert name in whole.out
-        assert name in brief.out
-    until = ("--set", "run.until=2.0")
-    assert "\nupdates  " in command.done("run", "s.toml", "--out", "until", *until).out
-    assert "--details prints 1 further note" in brief.err
-    checked = [command.done("check", "s.toml", *more).out for more in ((), ("--details",))]
-    assert "offered load: " not in checked[0]
-    assert "offered load: " in checked[1]
-    assert all("  privacy: ε 1 per owner" in text for text in checked)
-
-
 def test_long_lines_are_folded_on_a_terminal_alone(monkeypatch):
     line = f"because              {'a reason ' * 20}".rstrip()
     for watched in (True, False):
@@ -69,20 +47,6 @@ def test_long_lines_are_folded_on_a_terminal_alone(monkeypatch):
             assert " ".join(" ".join(rest).split()) == " ".join(line.split())
         else:
             assert rest == [line]
-
-
-def test_a_baseline_that_claims_nothing_is_not_told_to_break_its_claim(command, here):
-    """As figures and pages say of it: no privacy is claimed, and the reason is told."""
-    (here / "small.toml").write_text(SMALL, encoding="utf-8")
-    (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    for baseline in (("privacy.epsilon=inf",), ("privacy.epsilon=inf", "privacy.mechanism=none")):
-        settings = [word for each in baseline for word in ("--set", each)]
-        said = command.done("run", "small.toml", *settings, "--out", f"r{len(settings)}").out
-        assert "\nprivate              nothing is claimed (no finite ε)\nbecause  " in said
-        assert label([manifest(f"r{len(settings)}")]).text.startswith("No privacy is claimed")
-    told = command.done("sweep", "sweep.toml", "--out", "s").out
-    assert re.findall(r"(yes|NO|no claim) +\S+$", told, re.M) == ["yes"] * 4 + ["no claim"] * 2
-    assert re.findall(r"no claim +(\S+)$", told, re.M) == ["∞"] * 2  # as figures say it
 
 
 # Every screen of a scenario whose unit is an owner says record only where it means one.

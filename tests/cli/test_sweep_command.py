@@ -33,14 +33,7 @@ FILES = {"sweep.toml": SWEEP}
 
 
 def test_the_directory(command, here):
-    said = command.done("sweep", "sweep.toml", "--out", "result")
-    assert said.out.splitlines()[-5:] == [
-        "result in result",
-        "to draw it:          asyncdp plot result",
-        "what ψ means:        asyncdp describe relative_fitness",
-        "to write a report:   asyncdp report result",
-        "to compute it again: asyncdp replay result",
-    ]
+    command.done("sweep", "sweep.toml", "--out", "result")
     cells = {f"cell-{i:04d}" for i in range(6)}
     top = {"README.md", "manifest.json", "scenario.toml", "cells.parquet", "traces"}
     assert set(os.listdir("result")) == top | cells
@@ -96,17 +89,6 @@ def test_cells_parquet(command, here):
         "cell": pa.int32(), "collision_rate": pa.float64(), "bound_exceeded": pa.bool_(),
         "psi_final.median": pa.float64(), "network": pa.string(),
     }.items()  # fmt: skip
-
-
-@pytest.mark.usefixtures("here")
-def test_its_table_is_whole_in_a_pipe(command):
-    said = command.done("sweep", "sweep.toml", "--out", "result")
-    assert "…" not in said.out  # no figure is cut
-    rows = [line.split() for line in said.out.splitlines() if line.split()[0].isdigit()]
-    assert [[float(figure) for figure in row[:3]] for row in rows] == [
-        [0, 1, 3], [1, 1, 4], [2, 2.5, 3], [3, 2.5, 4],
-        [4, float("inf"), 3], [5, float("inf"), 4],
-    ]  # fmt: skip
 
 
 def test_swept_tables_are_json(command, here):

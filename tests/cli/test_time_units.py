@@ -12,7 +12,7 @@ from asyncdp_sim.figures import changes, convergence
 from asyncdp_sim.reports.answer import key_numbers
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
-from tests.cli.scenes import SMALL, SWEEP
+from tests.cli.scenes import SMALL
 from tests.directories import manifest
 from tests.tables import table
 
@@ -71,48 +71,6 @@ def test_a_name_changes_no_number(command):
         command.done("run", f"{each}.toml", "--out", each)
         prints.append(manifest(each)["fingerprints"])
     assert prints[0] == prints[1]
-
-
-def test_screens_print_times_in_the_unit(command):
-    checked = command.done("check", "days.toml", "--details", "--set", "run.until=50.0").out
-    assert "T = 12 updates or until 50 days, seed 3" in checked
-    assert "network: 3 ticks per day, an exchange takes 0.1 days on average" in checked
-    ran = command.done("run", "days.toml", "--out", "result", "--details").out
-    assert " days per replicate\n" in ran
-    assert " updates per day" in ran
-    foreseen = command.done("forecast", "days.toml", "--details").out
-    (soon,) = [line for line in foreseen.split("\n") if line.startswith("How soon")]
-    assert soon.endswith(" days")
-    assert any(
-        line.startswith("time  ") and line.endswith(" days") for line in foreseen.split("\n")
-    )
-    assert ROUNDS not in checked + ran + foreseen
-    command.done("run", "days.toml", "--out", "other", "--seed", "9")
-    compared = command.done("compare", "result", "other").out
-    assert "updates per day" in compared
-    assert "(days)" in compared
-    Path("s.toml").write_text(SWEEP.replace("updates = 12", 'updates = 12\ntime_unit = "day"'))
-    assert "(days)" in command.done("sweep", "s.toml", "--out", "swept").out
-
-
-def test_without_a_name_time_is_rounds_of_answers(command):
-    for said in (
-        command.done("run", "small.toml", "--details"),
-        command.done("forecast", "small.toml", "--details"),
-    ):
-        (line,) = [line for line in said.out.split("\n") if line.startswith("time unit ")]
-        assert line.endswith(ROUNDS)
-    (line,) = [
-        line for line in command.done("run", "small.toml").out.split("\n") if "units" in line
-    ]
-    assert line.endswith(" units per replicate (rounds of answers)")
-    two = command.done("run", "small.toml", "--set", "clock.rate=2.0", "--out", "two").out
-    protocol, algorithm = "protocol={kind='rounds'}", "algorithm={kind='collab-2',step=0.5}"
-    rounds = ("--set", protocol, "--set", algorithm)  # in which no clock ticks
-    forecast = command.done("forecast", "small.toml", *rounds).out
-    for said in (two, command.done("run", "small.toml", *rounds, "--out", "r").out, forecast):
-        assert "time unit" not in said
-        assert "rounds of answers" not in said
 
 
 def _labels(figure: Figure) -> list[str]:

@@ -63,16 +63,6 @@ def test_a_look_at_private_rows_is_not_for_release(command, here):
     assert 'chosen_from = "private rows"' in (here / "s.toml").read_text("utf-8")
 
 
-@pytest.mark.nightly
-@pytest.mark.usefixtures("here")
-def test_what_was_chosen_from_private_rows_is_labelled_so(command):
-    asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
-    command.done(*asked, "--private", "--write", "s.toml", "--epsilon", 1)
-    ran = command.done("run", "s.toml", "--out", "out")
-    assert "private              NO" in ran.out
-    assert "because              settings chosen from private records, not accounted" in ran.out
-
-
 @pytest.mark.usefixtures("here")
 def test_without_public_rows_names_and_sizes_are_all(command):
     said = command.done("data", "stays.csv", "--owner", "Clinic", "--charset", "cp1252")

@@ -154,18 +154,6 @@ def test_a_kind_alone_is_its_table_and_keeps_its_digest(field, kind):
     assert digest(alone.plain()) == digest(table.plain())
 
 
-@pytest.mark.parametrize(
-    ("privacy", "refused"),
-    [
-        ({"budget": "per-owner-cap"}, "privacy.budget.answers: given nothing"),
-        ({"observer": "nobody"}, "privacy.observer: given 'nobody'"),
-    ],
-)
-def test_a_kind_alone_that_is_not_complete_is_refused(privacy, refused):
-    with pytest.raises(SpecError, match=refused):
-        scenario(None, privacy=privacy)
-
-
 def test_who_differ_are_both_named():
     one, two = examples(Observer)[:2]
     text = label([manifest(outcome(one)), manifest(outcome(two))]).text

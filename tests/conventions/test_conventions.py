@@ -1,14 +1,23 @@
 """Rooms, start-up, the wheel and first lines: how the code is laid out is tested too."""
 
 import ast
+import importlib
+import inspect
+import os
+import pkgutil
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+import asyncdp_sim
 from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,3 +140,128 @@ def test_nothing_else_is_kept_at_the_top():
     listed = ["git", "ls-files"]
     files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert {file.split("/")[0] for file in files.splitlines()} <= TOP
+
+
+# The section "Attributes" of a class names what its instances have.
+
+
+def classes() -> Iterator[type]:
+    """Yield every class of the package, each in the module that defines it."""
+    for module in pkgutil.walk_packages(asyncdp_sim.__path__, "asyncdp_sim."):
+        if module.name.endswith("__main__") or ".flower." in module.name:
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(value) and value.__module__ == module.name:
+                yield value
+
+
+def stated(documentation: str) -> list[str]:
+    """Return the names in the numpydoc section "Attributes" of a docstring."""
+    _, found, section = inspect.cleandoc(documentation).partition("\nAttributes\n----------\n")
+    if found == "":
+        return []
+    names: list[str] = []
+    lines = section.splitlines()
+    for place, line in enumerate(lines):
+        if place + 1 < len(lines) and lines[place + 1].startswith("---"):
+            break  # the next section
+        if line != "" and not line.startswith(" "):
+            names += [name.strip() for name in line.split(" : ")[0].split(",")]
+    return names
+
+
+def attributes(kind: type) -> set[str]:
+    """Return what instances have: annotated fields, class attributes, and what methods set."""
+    names: set[str] = set()
+    for base in kind.__mro__[:-1]:
+        names |= {*vars(base), *getattr(base, "__annotations__", {})}
+        if base.__module__.startswith(("asyncdp_sim", __name__)):
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+            names |= {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+            }
+    return names
+
+
+class Wrong:
+    """A class.
+
+    Attributes
+    ----------
+    old, kept : int
+        Two numbers.
+    """
+
+    def __init__(self) -> None:
+        self.kept = 1
+
+
+def test_a_name_that_no_instance_has_is_found():
+    assert stated(str(Wrong.__doc__)) == ["old", "kept"]
+    assert set(stated(str(Wrong.__doc__))) - attributes(Wrong) == {"old"}
+
+
+@pytest.mark.long
+def test_attributes_in_docstrings_are_those_of_the_class():
+    found = [kind for kind in classes() if len(stated(vars(kind).get("__doc__") or "")) > 0]
+    assert len(found) > 50
+    wrong = {
+        f"{kind.__module__}.{kind.__name__}": sorted(absent)
+        for kind in found
+        if len(absent := set(stated(str(kind.__doc__))) - attributes(kind)) > 0
+    }
+    assert wrong == {}
+
+
+# Tests have the same names in every process, whenever it collects them and however it hashes.
+
+COMMAND = (
+    sys.executable, "-m", "pytest", "-o", "addopts=--strict-markers", "--collect-only", "-q",
+    "-p", "no:cacheprovider",
+)  # fmt: skip
+
+
+@pytest.mark.long
+def test_names_of_tests_depend_neither_on_hashes_nor_on_the_second():
+    """Processes of pytest-xdist refuse to begin where they do."""
+    first, second = (
+        subprocess.run(
+            COMMAND, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
+            text=True, check=True,
+        ).stdout.splitlines()
+        for seed in ("1", "2")
+    )  # fmt: skip
+    assert len(first) > 8000
+    assert [line for line in first if "::" in line] == [line for line in second if "::" in line]
+
+
+# Plain English: phrases of a former dialect, one a line in ``dialect.txt``, do not come back.
+
+PHRASES = Path(__file__).with_name("dialect.txt").read_text("utf-8").splitlines()
+DIALECT = re.compile(rf"\b({'|'.join(map(re.escape, PHRASES))})\b", re.I)
+COLUMN = re.compile(r"[.\"`\[]unheard\b|^unheard\b", re.M)
+"""The name of a column of results, which stays."""
+BREAK = re.compile(r"[\"'#]*\s+[\"'#]*\s*")
+"""A space, or the end of a line within a sentence."""
+TEXTS = ("*.md", "docs/**/*.md", "asyncdp_sim/**/*.py", "asyncdp_sim/**/*.toml")
+
+
+@pytest.mark.long
+def test_texts_are_in_plain_english():
+    texts = {
+        str(file.relative_to(ROOT)): file.read_text("utf-8")
+        for pattern in TEXTS
+        for file in ROOT.glob(pattern)
+    }
+    texts["CHANGELOG.md"] = texts["CHANGELOG.md"].partition("\n## 0.1.0")[0]
+    found = {
+        name: phrases
+        for name, text in texts.items()
+        if (phrases := DIALECT.findall(BREAK.sub(" ", COLUMN.sub("", text))))
+    }
+    assert found == {}

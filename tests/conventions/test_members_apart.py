@@ -13,28 +13,9 @@ from tests.tables import table
 ROOT = Path(__file__).resolve().parents[2]
 MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member in members(union)}
 KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
-IN_THE_APP = (
-    "ClassLabels", "Domain", "OneHot", "Ordinal", "TableData",
-    "kind fedbuff", "kind push", "kind request", "kind transcript",
-)  # fmt: skip
+TABLE = table(__file__, "members_apart.toml")
 WITH_A_REASON = {
-    **{
-        ("asyncdp_sim/exports/flower/__init__.py", member): "the app knows no other kinds"
-        for member in IN_THE_APP
-    },
-    **{
-        ("scenarios/papers/replayed.py", f"kind {member}"): "the equations of four papers' runs"
-        for member in ("async-gossip", "collab-2", "clip", "svm")
-    },
-    (
-        "asyncdp_sim/audits/observers.py",
-        "NodeObserver",
-    ): "views of whoever is no node are refused",
-    ("asyncdp_sim/network/protocols/gossip.py", "PoissonClock"): "who says nothing of clocks",
-    (
-        "analysis/studies/over_distance.py",
-        "NodeObserver",
-    ): "what is no node is refused, nothing chosen",
+    (file, member) for file, told in TABLE["with_a_reason"].items() for member in told["members"]
 }
 """Type tests that remain; each has its reason where it stands."""
 
@@ -72,10 +53,7 @@ def test_nobody_asks_which_member_it_is():
         for path in (ROOT / room).rglob("*.py")
         for member in asked(path.read_text("utf-8"))
     }
-    assert found == WITH_A_REASON.keys()
-
-
-TABLE = table(__file__, "members_apart.toml")
+    assert found == WITH_A_REASON
 
 
 @pytest.mark.parametrize(("text", "told"), TABLE["told"])

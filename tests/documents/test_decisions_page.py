@@ -10,6 +10,7 @@ import pytest
 from scenarios.decided import ANSWERS as FILE_OF_ANSWERS
 from scenarios.decided import REACH, page, picture, scaled, scaled_to, title
 from scenarios.decisions import BUDGETS, COLUMNS, Cut, Row, Table, judged, read, tables
+from tests.tables import table as toml
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = read(ROOT / "scenarios" / "decisions.csv")
@@ -83,20 +84,10 @@ def answers(*rows: Row) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("said", "covered", "wrong"),
-    [
-        (answer("gains", 1.0, 0.5, 0.6), True, False),
-        (answer("gains", 1.0, 0.5, -0.1), False, True),
-        (answer("gains", 1.0, 0.5, -0.1, 0.1), False, False),  # the truth may be above 0
-        (answer("does worse", -1.0, 0.5, 0.1), False, True),
-        (answer("no material difference", 0.0, 0.4, 0.3), True, False),
-        (answer("no material difference", 0.0, 0.4, 0.6), False, True),
-        (answer("undecided", 0.0, 3.0, 9.0), False, False),
-        (answer("undecided", 0.0, math.inf, 9.0), True, False),
-    ],
+    ("said", "covered", "wrong"), toml(__file__, "decisions_page.toml")["answers"]
 )
 def test_what_is_covered_and_what_is_wrong(said, covered, wrong):
-    [row] = answers(said).itertuples()
+    [row] = answers(answer(*said)).itertuples()
     assert (row.covered, row.wrong) == (covered, wrong)
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from asyncdp_sim.figures.picture import as_csv
 from asyncdp_sim.scenario.catalogue import catalogue
 from scenarios.beyond import RESULTS
-from tests.conventions.test_words import DIALECT
+from tests.conventions.test_conventions import DIALECT
 from tests.pictures import FOLDER, PROGRAMS, SOURCES, drawn
 
 QUICK = ("twenty-small-banks", "decisions")

@@ -9,34 +9,20 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
+from tests.tables import table
 
 Raw = dict[str, Any]
 
 
 def scenario(**changes: Any) -> Scenario:
     """Return a lively small scenario, with dotted paths (``a__b``) changed."""
-    raw: Raw = {
-        "schema": 1,
-        "id": "small",
-        "run": {"seed": 11, "replicates": 3, "updates": 30},
-        "owners": {"count": 3, "records": [30, 20, 25]},
-        "data": {"kind": "gaussian", "features": 3, "condition": 10.0},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
-        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]},
-        "latency": {"query": {"kind": "exponential", "mean": 0.05}},
-        "compute": {"kind": "exponential", "mean": 0.2},
-        "algorithm": {"kind": "async-gossip", "rho": 40.0, "initial": "uniform"},
-        "privacy": {
-            "epsilon": 5.0,
-            "sensitivity": {"kind": "declared", "bound": 2.0},
-        },
-    }
+    raw: Raw = table(__file__, "runs.toml")
     for path, value in changes.items():
         *parents, last = path.split("__")
-        table = raw
+        within = raw
         for parent in parents:
-            table = table.setdefault(parent, {})
-        table[last] = value
+            within = within.setdefault(parent, {})
+        within[last] = value
     return parse(Scenario, raw)
 
 

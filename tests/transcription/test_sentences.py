@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.scenario.catalogue import catalogue
 from scenarios.papers import FIGURES
 from scenarios.papers.claims import OURS, SENTENCES, Printed
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.mutants.mutant import ROOT
 from tests.together import together
+from tests.transcription.stated import read_again
 
 PAPERS = ROOT.parent / "shared" / "papers"
 ASYNC, ASYNC_FIRST = "004_a58cdd6b6f400488.txt", "001_700a027017646420.txt"
@@ -82,3 +84,21 @@ def test_what_one_version_claims_of_all_the_other_claims_of_some():
         assert all("can" in each.quantity and each.published is None for each in of_some)
     assert SENTENCES["SUPERIOR"].where.startswith(ASYNC_FIRST)
     assert SENTENCES["CAN_BEAT"].where.startswith(ASYNC)
+
+
+# No entry of the catalogue cites a paper without a second reading.
+
+READ_AGAIN = {"Async": ("async", "async_hospital"), "Collab": ("collab",), "POLAR": ("polar",)}
+"""Second readings of each paper."""
+
+
+def test_every_entry_that_cites_a_paper_is_transcribed():
+    citing = {}
+    for found in catalogue():
+        source = found.scenario().source
+        if source != "synthetic":
+            citing.setdefault(source.partition(",")[0], set()).add(found.name)
+    assert citing == {
+        paper: {entry for name in names for entry in read_again(name).entries}
+        for paper, names in READ_AGAIN.items()
+    }

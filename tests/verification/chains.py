@@ -10,7 +10,7 @@ hashable values) and, in a function, the rates out of each; no balance equation 
 0.25
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import TypeVar
@@ -99,9 +99,6 @@ class Growth:
     rate: float
     offset: float
     spread: float
-
-
-Moves = Callable[[State], Iterable[tuple[float, State, Mapping[str, float]]]]
 
 
 def growth(moves, start, held, largest=LARGEST):

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import audit
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
@@ -155,26 +154,6 @@ def test_noise_that_is_not_paid_for_is_far_from_the_law():
     noise = noise_of(scenario())
     planted = replace(noise, scale=noise.scale / noise.length)
     assert max(abs(each.z) for each in losses(planted)) > 2 * LIMIT
-
-
-def test_rounds_that_share_noise_are_refused():
-    with pytest.raises(SpecError, match="apart to 4 or more, given 3"):
-        scenario(privacy={"participation": {"most": 2, "apart": 3}})
-
-
-@pytest.mark.parametrize(
-    ("said", "line"),
-    [
-        ({}, "privacy.correlation.bands: given nothing; allowed is either bands or coefficients"),
-        ({"bands": 2, "coefficients": [0.5]}, "privacy.correlation.bands: given 2 beside coeff"),
-        ({"coefficients": [0.4, 0.5]}, "privacy.correlation.coefficients: given [0.4, 0.5]; allow"),
-        ({"bands": 1}, "privacy.correlation.bands: given 1"),
-    ],
-)
-def test_what_is_no_matrix_is_refused(said, line):
-    with pytest.raises(SpecError) as refusal:
-        scenario(privacy={"correlation": said})
-    assert line in str(refusal.value)
 
 
 def test_an_answer_costs_what_it_costs_with_independent_noise():

@@ -167,7 +167,6 @@ def learned(algorithm, traces, noise, streams):
 
 
 sound = shared(measure)
-EACH = pytest.mark.parametrize("name", CASES)
 
 
 @MODELS

@@ -30,10 +30,6 @@ pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
 UNEVEN = [each for each in examples(Budget) if not each.even]
-ROUNDS = (
-    "protocol.kind=rounds", "run.updates=10", "privacy.budget.answers=10",
-    'algorithm={kind="parameter-server",step=0.1}',
-)  # fmt: skip
 LOSSY = ('channel={kind="ideal",loss=0.4}',)
 WAYS = table(__file__, "spending.toml")
 """One-on-one over counts of answers, in rounds, an average judged, given orders of what is used."""

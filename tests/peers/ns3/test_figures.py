@@ -105,7 +105,6 @@ TCP = NS3["tcp"]["cells"]
 ALONE = {size: fmean(TCP[f"push {size} B alone"]["mean"]) for size in (40, 1000, 1_000_000)}
 KEYS = ("rate", "mean", "staleness")
 SAME = {key: (-0.003, 0.003) for key in KEYS}
-NONE = (0.0, 0.0)
 TABLE = tables.table(__file__, "tolerances.toml")
 LARGE = TABLE["large"]
 """Protocol → our differences with 1 MB, at least and at most, in parts of ns-3's figure.

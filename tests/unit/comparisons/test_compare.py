@@ -1,14 +1,13 @@
 """Comparisons of results: figures, pairing, settings, labels, and what both cost together."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from asyncdp_sim.comparisons.comparison import Comparison, compare, contrast, pairs, together
+from asyncdp_sim.comparisons.comparison import Comparison, compare, contrast, pairs
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named
@@ -149,47 +148,6 @@ def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path):
         write(run(load(tmp_path / "s.toml", [*more, "run.seed=2"])[0]), tmp_path / f"{name}-new")
         found = compare([tmp_path / name, tmp_path / f"{name}-new"])
         assert ("throughput" in [each["figure"] for each in found.rows()]) == (name == "whole")
-
-
-def test_settings_are_told_in_the_words_of_the_file(made):
-    changes = {
-        each.field: each.describe()[1:]
-        for each in compared(made, "base", "slower").others[0].settings
-    }
-    assert changes == {
-        "clock.rate": ("1.0", "0.5"),
-        "availability.kind": ("'always'", "'bernoulli'"),
-        "availability.probability": ("–", "0.5"),
-    }
-    assert compared(made, "base", "fewer").others[0].settings[0].field == "run.replicates"
-
-
-def test_what_both_cost_together_is_said(made):
-    said = {
-        name: compared(made, "base", name).others[0].together for name in SETTINGS if name != "base"
-    }
-    assert "do not publish both" in said["epsilon"]
-    assert (
-        "cost the sum, at most ε = 1 + 3 = 4 for a replicate of each, 24 for all" in said["epsilon"]
-    )
-    assert said["seed"].startswith("the two results read different records")
-    assert said["open"].startswith("the same records: no finite ε holds for both")
-    assert said["unlike"].startswith("the two results read different records")
-
-
-def test_that_every_delta_adds_up_is_said_where_one_is_stated(made, tmp_path):
-    gaussian = ["privacy.mechanism=gaussian", "privacy.delta=1e-5", "run.seed=2"]
-    write(run(load(made / "s.toml", gaussian)[0]), tmp_path / "gaussian")
-    both = (Result.read(made / "base"), Result.read(tmp_path / "gaussian"))
-    records = [replace(each, manifest={**each.manifest, "seed": 1}) for each in both]
-    assert together(*records).endswith("; every δ adds up likewise")
-    assert "δ" not in together(both[0], records[0])
-
-
-def test_both_labels_are_repeated(made):
-    lines = " ".join(compared(made, "base", "open").lines())
-    for name in ("base", "open"):
-        assert Result.read(made / name).manifest["label"] in lines
 
 
 def test_of_several_each_is_compared_with_the_first(made):

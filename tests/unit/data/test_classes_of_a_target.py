@@ -162,12 +162,6 @@ def test_an_intercept_counts_among_the_columns_as_they_are(tmp_path):
     )
 
 
-@pytest.mark.parametrize("kind", ["svm", 'mlp"\nhidden = 2\nloss = "logistic'])
-def test_models_that_append_a_constant_refuse_another_one(tmp_path, kind):
-    with pytest.raises(AsyncDPError, match=r"model.intercept: given true; not allowed"):
-        scenario(tmp_path, table((0, 1)), f'kind = "{kind}"\nintercept = true')
-
-
 def test_cells_of_models_that_read_a_target_otherwise_have_records_of_their_own(tmp_path):
     scenario(tmp_path, table((0, 1)), LOGISTIC)
     text = (tmp_path / "scenario.toml").read_text()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.declared_columns import shipped
 from asyncdp_sim.data.fraud_data import (
@@ -151,13 +151,9 @@ def test_other_tables_are_refused_with_all_that_they_lack(tmp_path):
         tiny(tmp_path, features=29)
 
 
-def test_the_table_can_be_split_by_a_column_but_not_the_twin(tmp_path):
+def test_the_table_can_be_split_by_a_column(tmp_path):
     spec = FraudData(path=save(tmp_path), features=3, split={"column": "Time"}, **PLAIN)
     assert spec.build(3, None, Streams(1)).records == (1, 2, 1)
-    with pytest.raises(SpecError, match=r"split: given a column 'Time'; the synthetic"):
-        FraudData(features=29, split={"column": "Time"}, **PLAIN)
-    with pytest.raises(DataError, match=r"owners.records: given nothing"):
-        FraudData(features=29, **PLAIN).build(3, None, Streams(1))
 
 
 @ORACLE

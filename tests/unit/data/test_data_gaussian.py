@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
 
@@ -51,22 +50,3 @@ def test_arrays_are_read_only_and_in_fortran_order():
     with pytest.raises(ValueError, match="read-only"):
         data.targets[0][0] = 1.0
     assert (data.real, data.source, data.public_rows_of_owner) == (False, None, (0,))
-
-
-def test_without_records_there_is_nothing_to_draw():
-    with pytest.raises(DataError) as caught:
-        GaussianData(features=3).build(3, None, Streams(3))
-    line = "owners.records: given nothing; this field is required unless data.split names a column"
-    assert str(caught.value) == line
-
-
-def test_domains():
-    with pytest.raises(SpecError) as caught:
-        GaussianData(features=100_001, noise=-1.0, condition=0.5)
-    assert caught.value.lines() == [
-        "features: given 100001; allowed is a whole number ≤ 100000",
-        "noise: given -1.0; allowed is a number ≥ 0",
-        "condition: given 0.5; allowed is a number ≥ 1",
-    ]
-    with pytest.raises(DataError, match=r"data.features: given 2001; allowed is at most 2000"):
-        GaussianData(features=2001, condition=2.0).build(1, (1,), Streams(1))

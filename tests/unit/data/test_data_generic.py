@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from tests.tables import table
@@ -119,10 +119,3 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     data = build(path, public_records=0, records=(3, 3))
     assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 0, 0, 1], [3, 30, 0, 1]]
     assert data.notes == tuple(NOTES["uncoded"])
-
-
-def test_two_splits_contradict():
-    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing with owner_"):
-        TableData(
-            path="x", target="y", features=1, public_records=1, split="shuffled", owner_column="h"
-        )

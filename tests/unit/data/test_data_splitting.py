@@ -70,28 +70,6 @@ def test_owners_of_a_column_may_keep_their_first_records():
         by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
 
 
-LENDING = {"kind": "lending", "features": 3, "public_records": 10}
-
-
-def test_fewer_public_records_than_features():
-    with pytest.raises(SpecError) as caught:
-        parse(DataSpec, {**LENDING, "public_records": 2})
-    assert caught.value.lines() == [
-        "public_records: given 2; allowed is at least features = 3 "
-        'with preprocessing = "eigen-uncentred"'
-    ]
-    parse(DataSpec, {**LENDING, "public_records": 0, "preprocessing": "none"})
-
-
-def test_bounds_are_reported_together():
-    with pytest.raises(SpecError) as caught:
-        parse(DataSpec, {"kind": "lending", "features": 0, "public_records": -1})
-    assert caught.value.lines() == [
-        "features: given 0; allowed is a whole number ≥ 1",
-        "public_records: given -1; allowed is a whole number ≥ 0",
-    ]
-
-
 def test_values_with_few_rows_are_no_owners():
     values = ["a", "b", "a", "c", "a", "b"]
     rows, notes = by_value("where", values, 2, None, 2)
@@ -323,13 +301,6 @@ def test_a_share_that_cannot_be(share, records, line):
         scenario(data__held_out=share, owners__records=list(records), owners__count=len(records),
                  clock__rate=1.0)  # fmt: skip
     assert refused.value.lines() == [line]
-
-
-@pytest.mark.parametrize(("share", "allowed"), [(1.0, "< 1"), (-0.1, "≥ 0")])
-def test_domain(share, allowed):
-    with pytest.raises(SpecError) as caught:
-        parse(DataSpec, {"kind": "gaussian", "features": 2, "held_out": share})
-    assert caught.value.lines() == [f"held_out: given {share}; allowed is a number {allowed}"]
 
 
 @pytest.mark.parametrize(

@@ -218,11 +218,6 @@ def test_a_cell_outside_the_form_is_counted_as_such():
     assert "of the cells are dates; the others (3) count as missing: 'unknown'" in few.suspicious[1]
 
 
-def test_dates_in_two_forms_are_refused_by_name():
-    found = column(["2024-01-01", "2/2/24", "3/13/23", "5/1/2022"])
-    assert "dates in several forms cannot be read" in found.suspicious[0]
-
-
 @together
 @pytest.mark.parametrize(("texts", "kind"), CASES["other_times"])
 def test_other_times_are_texts_and_named(texts, kind):

@@ -11,6 +11,7 @@ from scipy.stats import t
 from asyncdp_sim.decision import Estimate, Gain, Verdict, break_even, consortium, over_halves
 from asyncdp_sim.decision.forecast import consortium_over_halves, mean_of
 from asyncdp_sim.decision.gain import of_rows, of_runs, verdict_of
+from tests.tables import table
 
 WORSE = Verdict.WORSE
 
@@ -34,24 +35,11 @@ def gain_of(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
-        (0.1, 2.0, Verdict.GAINS),
-        (-0.1, 2.0, Verdict.UNDECIDED),
-        (0.1, 0.7, Verdict.UNDECIDED),  # above 0, and 0.4 is not material, but may be
-        (0.1, 0.4, Verdict.NO_DIFFERENCE),
-        (-0.4, 0.4, Verdict.NO_DIFFERENCE),
-        (-2.0, -0.1, Verdict.WORSE),
-        (-2.0, 0.1, Verdict.UNDECIDED),
-        (-0.7, -0.1, Verdict.UNDECIDED),
-        (-inf, -inf, Verdict.WORSE),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "verdict"), table(__file__, "verdicts.toml")["judged"])
 def test_one_verdict_holds_of_what_is_material_and_what_is_known(low, high, verdict):
     estimate = Estimate(-inf) if low == -inf else between(low, high)
-    assert verdict_of(estimate, 0.5, better_than_guessing=True) is verdict
-    if verdict is Verdict.GAINS:
+    assert verdict_of(estimate, 0.5, better_than_guessing=True) == verdict
+    if verdict == Verdict.GAINS:
         assert verdict_of(estimate, 0.5, better_than_guessing=False) is Verdict.UNDECIDED
 
 

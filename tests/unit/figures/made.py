@@ -18,32 +18,15 @@ from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
 from tests.manifests import of_run
+from tests.tables import table
 
-NONE = {"kind": "none"}
 Row = tuple[Any, ...]  # time, kind, owner, message, attempt, detail; the last ones may be left out
 
 
 def scenario(n_owners: int = 3, **changes: Any) -> dict[str, Any]:
     """Return a scenario's tables; a change of kind replaces a table, others join it."""
-    said: dict[str, Any] = {
-        "id": "made",
-        "run": {"updates": 1000, "seed": 1},
-        "owners": {"count": n_owners, "records": 10},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "clock": {"kind": "poisson", "rate": 1.0},
-        "availability": {"kind": "always"},
-        "channel": {"kind": "ideal"},
-        "latency": {"request": NONE, "query": NONE, "answer": NONE},
-        "compute": NONE,
-        "protocol": {"kind": "request", "busy": "refuse", "own_tick": "drop"},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": 1.0,
-            "budget": {"kind": "horizon"},
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    }
+    said = table(__file__, "made.toml")
+    said["owners"]["count"] = n_owners
     for key, value in changes.items():
         said[key] = value if "kind" in value else {**said[key], **value}
     return said

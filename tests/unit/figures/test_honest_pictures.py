@@ -26,12 +26,6 @@ def lines(tmp_path_factory):
     return lines_of(tmp_path_factory.mktemp("honest") / "s.toml", HONEST)
 
 
-def changed(line: CurveLine, **summary: object) -> CurveLine:
-    result = line.result
-    manifest = {**result.manifest, "summary": {**result.summary, **summary}}
-    return CurveLine(type(result)(result.directory, manifest), line.name)
-
-
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
 def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
     picture = convergence.by_update(

@@ -228,7 +228,6 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
 
 # Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.
 
-UNIT = 10**9
 T_975_3 = 3.182446
 """97.5 % point of Student's t with three degrees of freedom."""
 

@@ -7,9 +7,7 @@ import pytest
 
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
-    Advice,
     Played,
-    compared,
     following,
     ratio_of_psi,
     winner,
@@ -63,25 +61,6 @@ def test_what_diverges_is_told_as_such():
         "not a number: ψ as given is not finite"
     )
     assert following([("x", lost)], fine) == ["next best x; not comparable with ψ of the best"]
-
-
-def test_sentences():
-    best = Played(np.array([1.0, 1.2]))
-    assert ratio_of_psi((1.5, 0.2), "as given", "of the best") == (
-        "1.50 ± 0.20 times (ψ as given over ψ of the best, in the same runs)"
-    )
-    assert ratio_of_psi((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
-    assert compared(best, "chose the best of 9 choices").endswith(
-        "other runs chose the best of 9 choices"
-    )
-    twin = Advice(None, "a twin", release=True, unchecked=True).source("x.toml --tune")
-    assert twin == [
-        "data      a twin",
-        "unchecked on the table itself, whose records were not read; to simulate on them: "
-        "asyncdp forecast x.toml --tune --private (do not publish its output)",
-    ]
-    own = Advice(None, "records", release=False, unchecked=False).source("")
-    assert own == ["data      records: uses private data, not for release"]
 
 
 @pytest.mark.parametrize(("updates", "runs"), [(10, 100), (10_000, 25), (10**9, 10)])

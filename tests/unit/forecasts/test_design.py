@@ -212,22 +212,6 @@ def test_settings_of_private_records_are_said_to_be():
     assert choosing(scenario().replace(description=""), known).description == f"{CHOSEN}\n"
 
 
-def test_every_sentence_of_the_advice(short):
-    found, _ = short
-    told = found.lines("banks.toml")
-    heads = [line[:10].rstrip() for line in told]
-    assert heads == ["best", "given", "better", "runs", "search", "limit", "data"]
-    assert told[3] == (
-        "runs      4 of each choice, with the same networks and noise; ± is the longer half of a "
-        "95 % interval"
-    )
-    assert told[4] == (
-        f"search    {found.tried} choices of the step and K, each at its best T, compared by other "
-        "simulated runs"
-    )
-    assert told[6] == "data      synthetic records"
-
-
 @pytest.mark.parametrize("privacy", [CAPPED, CAPPED | {"mechanism": "gaussian", "delta": 1e-6}])
 def test_a_curve_has_what_shorter_runs_end_at_to_the_bit(privacy):
     """Shorter runs are the beginning of longer ones; an owner's budget may end before T."""

@@ -16,32 +16,6 @@ from tests.unit.forecasts.banks import banks
 SHY = banks((3000, 3000, 100), (50.0, 50.0, 0.05))
 
 
-@pytest.mark.parametrize("rule", ["rho", "step"])
-def test_every_sentence_of_an_invitation(rule):
-    asked = Scenario.model_validate(SHY)
-    if rule == "step":
-        step = asked.algorithm.step_of(3, asked.run.updates, asked.model.sigma)
-        asked = asked.replace(algorithm={"rho": None, "step": step})
-    found = invite(asked, replicates=2)
-    assert found.best.members == (1, 2)
-    told = found.lines("banks.toml")
-    heads = ("invite", "gains", "everybody", "given", "better", "better", "runs", "data")
-    told = [line for line in told if not line.startswith("next best")]
-    if found.scenario is None:  # own models of so many records err less
-        assert told.pop(0) == f"invite    {NOBODY}"
-        heads = ("best", *heads[1:])
-    for line, head in zip(told, heads, strict=True):
-        assert line.startswith(head)
-    assert told[0][10:].startswith("2 owner")
-    assert told[1].startswith("gains     ")
-    assert "for the average owner at ε = 50: gain " in told[1]
-    assert told[3].startswith("given     3 owners with 6100 records, ρ = 30, K = 60: ψ ")
-    assert " times (ψ of everybody over ψ of the best, in the same runs)" in told[4]
-    assert " times (ψ as given over ψ of the best, in the same runs)" in told[5]
-    assert told[6].endswith(f"chose the best of {found.choices} choices")
-    assert told[-1] == "data      synthetic records"
-
-
 def test_a_step_is_compared_as_the_rho_that_it_follows_from():
     asked = Scenario.model_validate(SHY)
     sizes = asked.owners.count, asked.run.updates, asked.model.sigma

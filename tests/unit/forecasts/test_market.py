@@ -101,23 +101,6 @@ def test_the_cost_of_noise_is_that_of_exact_moments():
     assert found.loss.sum() == pytest.approx(exact.loss.sum(), rel=0.15)
 
 
-def test_every_sentence_of_a_purchase():
-    found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
-    told = found.lines("banks.toml")
-    heads = "owner owner owner bought equal given better margin runs data"
-    assert [line.split()[0] for line in told] == heads.split()
-    equal = found.purchase.total / 8
-    assert told[4].startswith(f"equal     ε = {equal:.3g} for every owner, same money: ψ ")
-    assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")
-    assert told[8] == (
-        "runs      4 of each choice with a ± (longer half of a 95 % interval), networks and noise "
-        "being the same for all; other runs measured the cost of noise"
-    )
-    assert told[9] == "data      synthetic records"
-    unread = replace(found, unchecked=True).lines("banks.toml")[-1]
-    assert "asyncdp forecast banks.toml --market 1,2,5 --target 0.6 --private" in unread
-
-
 def test_a_purchase_that_does_not_pay_is_said_not_to():
     scenario = Scenario.model_validate(banks(epsilon=(1.0, 1.0, 1.0)))
     found = buy(scenario, [1.0, 1.0, 1.0], 1.0, replicates=8)

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.forecast import forecast
-from asyncdp_sim.forecasts.step import step_lines, swept_step
+from asyncdp_sim.forecasts.step import step_lines
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import lines
@@ -77,20 +77,6 @@ def test_the_contraction_is_that_of_the_mean_path(curvature, central_step):
     assert left == pytest.approx(slowest**updates, rel=1e-6)
 
 
-def test_a_check_says_the_step_and_how_far_it_goes():
-    (said,) = step_lines(scenario())
-    assert said.startswith("step: 0.25 per update, ρ = 30; after T updates, ")
-    assert list(step_lines(BY_RHO)) == [said]
-    ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
-    assert (far[:13], warned[:15]) == ("step: 1,000 p", "step: too long,")
-    assert (near[:12], hardly[:16]) == ("step: 1e-06 ", "step: too short,")
-
-    steep = scenario(5.0, data={"condition": 100.0})
-    (flat, warned) = step_lines(steep)
-    assert " 0.00026 of the initial distance to the optimum remains on average (dir" in flat
-    assert warned == "step: too long, learning diverges: take a shorter step"
-
-
 @pytest.mark.parametrize(
     "algorithm",
     [
@@ -114,30 +100,6 @@ def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm):
     assert left == pytest.approx(np.sqrt(psi[-1] / psi[0]), rel=0.05)
     assert 0.001 < left < 0.9
     assert ("for staleness 0" in said) == answers
-
-
-def test_a_check_says_where_it_does_not_compute_what_is_left():
-    graph = banks((400, 400), (9.0, 9.0), T, RHO) | {
-        "algorithm": {"kind": "gossip-graph", "step": 0.1},
-        "protocol": {"kind": "gossip", "graph": {"kind": "complete"}},
-    }
-    (said,) = step_lines(Scenario.model_validate(graph))
-    assert said.endswith("its effect over T updates is not computed for gossip-graph")
-
-
-def test_of_other_losses_the_largest_curvature_is_said():
-    logistic = scenario(model={"kind": "logistic"}, data={"labels": True})
-    (said,) = step_lines(logistic)
-    assert "(direction of largest curvature" in said
-
-
-def test_a_sweep_says_what_it_does_to_the_step():
-    cells = [scenario(None, updates=each) for each in (30, 60)]
-    (said,) = swept_step(cells)
-    assert said.startswith("sweep: ρ as given makes the step Nρ/(T²σ) 0.25 to 1 per update in ")
-    (kept,) = swept_step([scenario(updates=each) for each in (30, 60)])
-    assert kept == "sweep: the step, 0.25 per update, does not change with N, T and σ"
-    assert list(swept_step([BY_RHO, scenario()])) == []
 
 
 @pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])

@@ -164,9 +164,6 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
         assert np.allclose(joint.scores[:, 0, 0], of_fold.sum(axis=1))
 
 
-GAINS = "the average owner gains by joining at ε ="
-
-
 TABLE = table(__file__, "first_screens.toml")
 
 

@@ -198,14 +198,6 @@ def test_what_does_not_fit_is_refused_by_name(case):
     assert len(caught.value.faults) == 1
 
 
-def test_other_models_and_copies_are_refused():
-    with pytest.raises(SpecError, match=r"model\.kind: given 'mlp'; .*: allowed is ridge"):
-        scenario(model={"kind": "mlp", "regularisation": 0.1, "hidden": 2, "theta_max": 5.0})
-    copies = {"kind": "broadcast", "interval": 0.5, "payload": "all-copies"}
-    with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'"):
-        scenario(protocol=copies)
-
-
 def test_a_horizon_of_one_answer_is_one_answer():
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
     outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
@@ -413,9 +413,6 @@ def test_targets_other_than_labels_are_refused_by_name(bad):
     )
 
 
-def test_linear_targets_are_refused_before_anything_is_drawn():
-    for model in (Logistic(regularisation=1.0), SVM(regularisation=1.0)):
-        with pytest.raises(SpecError, match=r"data\.labels: given false; allowed is true"):
-            scenario(model, data={"kind": "gaussian", "features": 3})
+def test_labels_may_be_regressed_on():
     labelled = {"kind": "gaussian", "features": 3, "labels": True}
-    assert scenario(Ridge(regularisation=1.0), data=labelled).data.labels  # may be regressed on
+    assert scenario(Ridge(regularisation=1.0), data=labelled).data.labels

@@ -19,7 +19,6 @@ from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.result import result_lines
-from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import Ending
@@ -107,26 +106,6 @@ def test_update_t_that_reaches_the_target_has_reached_it():
     assert (trace.ending, trace.n_updates) == (Ending.target, k)
     [trace] = learned(**asked, run=goal | {"updates": k - 1}).traces
     assert (trace.ending, trace.n_updates) == (Ending.updates, k - 1)
-
-
-def test_it_is_said_that_timing_is_not_paid_for():
-    plain, told = learned(run={"until": 10.0}), learned(run={"target": 0.3})
-    assert (plain.summary["timing_accounted"], told.summary["timing_accounted"]) == (True, False)
-    assert (plain.summary["private"], told.summary["private"]) == (True, False)
-    assert (plain.summary["epsilon_true"], told.summary["epsilon_true"]) == (500.0, np.inf)
-    assert not any("timing" in said for said in plain.warnings)
-    assert (
-        "not private: timing not accounted: a run ends when ψ, computed from private "
-        "records, reaches run.target; no budget is charged for it"
-    ) in told.warnings
-    lines = describe(told.scenario)
-    assert (
-        "run: 3 replicates of T = 40 updates or until 200 time units or down to ψ = 0.3, seed 1"
-        in lines
-    )
-    untimed = "not private, no finite ε: timing not accounted: a run ends when ψ"
-    assert sum(line.startswith(untimed) for line in lines) == 1
-    assert not any("this holds for" in line for line in lines)  # there is nothing to add up
 
 
 def test_a_target_that_was_reached_is_not_a_fault():

@@ -231,8 +231,3 @@ def test_clocks_are_the_edges_one_for_all_or_one_each():
     trace = traced(network(LINE, protocol=Gossip(graph=LINE, clock=scripted), **quick))
     assert trace.update_ticks.tolist() == [10**9, 2 * 10**9, 3 * 10**9]
     assert trace.ending is Ending.silent
-
-
-def test_edges_that_share_a_clock_are_refused():
-    with pytest.raises(SpecError, match="every edge has a clock of its own"):
-        Gossip(graph=LINE, clock=PoissonClock(population="superposed"))

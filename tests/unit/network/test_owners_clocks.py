@@ -14,10 +14,8 @@ from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonCl
 from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds, Servers
-from asyncdp_sim.network.spec import NOTICED, REFUSED, meeting
+from asyncdp_sim.network.spec import REFUSED, meeting
 from asyncdp_sim.trace import EventKind
-from tests.cli.command import Command
-from tests.cli.scenes import SMALL
 
 # One clock for all owners: what is counted in bulk is what would have been simulated.
 
@@ -178,18 +176,6 @@ def test_edges_too_slow_for_the_longest_time_are_refused():
     parts = {"answers_allowed": (5,) * 4, "updates": 5, "answers_per_update": None}
     with pytest.raises(SpecError, match=r"protocol\.clock\.rate: given 1e-10"):
         Network(**parts, protocol=slow)
-
-
-@pytest.mark.long
-def test_a_reader_is_told_before(tmp_path, monkeypatch, capsys):
-    command = Command(monkeypatch, capsys)
-    rate = 2 * NOTICED * TICKS_PER_UNIT / 3
-    said = "0.20% of the clocks' ticks share a time step with another tick"
-    file = tmp_path / "fast.toml"
-    file.write_text(SMALL.replace("rate = 1.0", f"rate = {rate}"), encoding="utf-8")
-    assert f"resolution: {said}" in command.done("check", file).out
-    assert f"note: {said}" in command.done("run", file, "--out", tmp_path / "r").err
-    assert "resolution" not in command.done("check", file, "--set", "clock.rate=1").out
 
 
 def test_a_run_as_long_as_time_is_counted():

@@ -232,16 +232,6 @@ def test_every_link_has_streams_of_its_own(written):
     assert len(expected) > 10
 
 
-def test_links_that_take_no_time_are_refused():
-    with pytest.raises(SpecError) as caught:
-        Star(failures={"gap": {"kind": "none"}, "length": {"kind": "constant", "value": 1e-10}})
-    allowed = "allowed is a law with a mean of at least a tick, 1e-9"
-    assert [str(fault) for fault in caught.value.faults] == [
-        f"failures.gap: given {{kind = 'none'}}; {allowed}",
-        f"failures.length: given {{kind = 'constant', value = 1e-10}}; {allowed}",
-    ]
-
-
 @EACH_RANDOM
 def test_the_number_of_a_graph_decides_it(spec):
     again = parse(Topology, spec.model_dump())

@@ -180,15 +180,6 @@ def test_no_upper_bound_stands_beside_a_lower_one(noise, bound, tmp_path):
     assert dict(figures(older))["an attacker"].startswith("no upper bound")
 
 
-def test_the_screen_says_what_an_attacker_can_do():
-    said = dict(figures(manifest(run(scenario(**CLIP)))))
-    assert said["an attacker"] == pairs.words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1), 1)
-    assert said["an attacker"] == (
-        "with 1 % false alarms, detects a given record that one owner holds at most 2.72 % of the "
-        "time; advantage at most 0.462"
-    )
-
-
 def test_owners_curves_are_written_where_answers_are_composed(tmp_path):
     import pyarrow.parquet as pq
 

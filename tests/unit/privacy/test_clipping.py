@@ -205,31 +205,6 @@ def test_without_noise_the_bound_follows_the_exact_count():
     assert task.reply.bound.start == 0.5
 
 
-def test_a_label_and_a_check_say_that_bounds_are_public_and_paid_for():
-    of = made()
-    said = label([manifest(run(of))]).text
-    assert "so is the clip bound of every round, found by noisy counts that ε covers" in said
-    lines = " ".join(describe(of))
-    for words in ("counts take 20 % of 1/z²", "noise on sums is 11.8 % larger", "noise on counts"):
-        assert words in lines
-    other = manifest(run(made({"sensitivity": {"kind": "clip", "bound": 0.5}})))
-    assert "clip bound" not in label([other]).text
-
-
-@pytest.mark.parametrize(
-    "privacy",
-    [
-        {"observer": "transcript"},
-        {"observer": "aggregate"},
-        {"unit": "record"},
-        {"unit": "record", "observer": "transcript"},
-    ],
-)
-def test_without_a_learner_that_counts_it_is_refused(privacy):
-    with pytest.raises(SpecError, match="whose learner counts"):
-        made(privacy)
-
-
 def test_what_takes_the_bound_for_fixed_refuses_or_says_so():
     of, fixed = made(), made({"sensitivity": {"kind": "clip", "bound": 0.5}})
     assert any("clip bound moves by noisy counts" in doubt for doubt in nonlinear(of))
@@ -377,21 +352,6 @@ def test_a_record_is_the_unit_where_nothing_is_said():
     assert np.array_equal(scales(unit="record"), scales(unit=None))
     assert "unit" not in silent.plain()["privacy"]
     assert describe(said) == describe(silent)
-
-
-@pytest.mark.parametrize(
-    ("adjacency", "changed"),
-    [("replaced", "be replaced"), ("added-or-removed", "be absent")],
-)
-def test_the_label_says_what_is_hidden_and_what_is_public(adjacency, changed):
-    text = label([manifest(run(of_owners({"adjacency": adjacency})))]).text
-    assert text.startswith(
-        "Private as claimed: ε = 2 per owner over the run, δ = 1e-06, Gaussian noise"
-    )
-    assert (
-        f"The unit is an owner: all records of one owner may {changed} together; which owners "
-        "take part, and their numbers of records, are public." in text
-    )
 
 
 def test_a_label_of_both_units_says_of_how_many_each_is():

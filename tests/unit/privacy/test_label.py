@@ -1,28 +1,22 @@
 """The label's words, against the facts, and settings that were chosen from private records."""
 
-import json
 from dataclasses import replace
 from math import inf
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
-from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs.directory import manifest, write
+from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences import forecast as words
-from asyncdp_sim.sentences.forecast import lines
 from asyncdp_sim.sentences.label import (
     EXACT,
     composition,
@@ -213,17 +207,11 @@ def test_older_manifests_state_delta_in_their_scenario():
 
 Parts = dict[str, Any]
 BASE: Parts = table(__file__, "scenes.toml")["statements"]
-TARGET: Parts = {"run": {"target": 0.5}}
 
 
 def scenario(*, run: Parts | None = None, privacy: Parts | None = None, **parts: Any) -> Scenario:
     changed = {"run": BASE["run"] | (run or {}), "privacy": BASE["privacy"] | (privacy or {})}
     return parse(Scenario, {**BASE, **changed, **parts})
-
-
-def live(parts: Parts) -> Scenario:
-    run = {"learning": "live", "until": 30.0} | parts.get("run", {})
-    return scenario(**{**parts, "run": run})
 
 
 def first_answer(asked: Scenario, owner: int = 1) -> tuple[np.ndarray, np.ndarray, float]:
@@ -242,23 +230,13 @@ def without_noise(one: tuple[Any, ...], two: tuple[Any, ...]) -> np.ndarray:
     return np.asarray((t * a - s * b) / (t - s))
 
 
-def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path):
+def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly():
     cells = [scenario(privacy={"epsilon": epsilon}) for epsilon in (1.5, 3.0)]
     one, two = map(first_answer, cells)
     assert np.allclose(without_noise(one, two), one[1], rtol=1e-9)
     assert np.abs(one[0] - one[1]).min() > 1e-3  # which neither of them tells
     said = "holds for each replicate of each cell; cells share noise: publish only one"
     assert composition([manifest(run(cell)) for cell in cells]) == said
-    swept = scenario(sweep={"privacy.epsilon": [1.5, 3.0]})
-    sweep(swept, tmp_path / "s")
-    sentence = f"This {said}."
-    assert f"ε {said}" in result_lines(tmp_path / "s")
-    assert sentence in read_manifest(tmp_path / "s")["label"]
-    metadata = pq.read_schema(tmp_path / "s" / "cells.parquet").metadata
-    assert sentence in metadata[b"asyncdp.label"].decode()
-    assert f"ε {said}" in describe(swept)
-    cell = read_manifest(tmp_path / "s" / "cell-0000")
-    assert "This holds for each of 4 replicates; publishing all costs at most 4 ε." in cell["label"]
 
 
 def test_cells_of_other_seeds_do_not_share_noise():
@@ -368,45 +346,6 @@ def test_where_there_is_nothing_to_add_up_nothing_is_said():
     assert composition([manifest(run(scenario(privacy={"mechanism": "none"})))]) is None
 
 
-@pytest.mark.long
-def test_timing_that_nobody_pays_for_is_said_everywhere(tmp_path):
-    asked = live(TARGET)
-    outcome = run(asked)
-    why = f"timing not accounted: {asked.timing_unaccounted}"
-    assert outcome.summary | {
-        "private": False, "epsilon_true": inf, "timing_accounted": False
-    } == outcome.summary  # fmt: skip
-    assert f"not private: {why}" in outcome.warnings
-    write(outcome, tmp_path / "r")
-    screen = "\n".join(result_lines(tmp_path / "r"))
-    assert "NO (no finite ε)" in screen
-    assert screen.count(why) == 1
-    told = read_manifest(tmp_path / "r")["label"]
-    assert told.startswith("NOT PRIVATE as claimed (ε = 1.5 ")
-    assert "timing not accounted. True ε = ∞." in told
-    for name in ("curve", "owners", "models", "optimum"):
-        metadata = pq.read_schema(tmp_path / "r" / f"{name}.parquet").metadata
-        assert metadata[b"asyncdp.label"].decode().endswith(told)
-        assert (metadata[b"asyncdp.private"], metadata[b"asyncdp.epsilon_true"]) == (
-            b"false", b"inf",
-        )  # fmt: skip
-    assert f"not private, no finite ε: {why}" in describe(asked)
-    foreseen = lines(forecast(asked))
-    assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
-    assert any(line.split(maxsplit=1)[1:] == [why] for line in foreseen)
-    sweep(live({**TARGET, "sweep": {"privacy.epsilon": [1.5, 3.0]}}), tmp_path / "s")
-    cells = pq.read_table(tmp_path / "s" / "cells.parquet").to_pydict()
-    assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
-    assert "in all cells: private = NO, true ε = ∞" in result_lines(tmp_path / "s")
-
-
-def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path):
-    for name, privacy in (("none", {"mechanism": "none"}), ("inf", {"epsilon": inf})):
-        write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
-        [told] = [line for line in result_lines(tmp_path / name) if line.startswith("budget spent")]
-        assert told.split(maxsplit=2)[-1] == "no finite budget"
-
-
 # Settings chosen from private records are a leak that nobody pays for, and it is said.
 
 CHOSEN = table(__file__, "scenes.toml")["chosen"]
@@ -425,26 +364,6 @@ def test_settings_of_public_rows_cost_nothing(chosen):
     assert found.summary["private"] is True
     assert not any(WHY in said for said in found.warnings)
     assert not any(WHY in line for line in describe(of_chosen(chosen)))
-
-
-def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path):
-    chosen = of_chosen("private rows")
-    found = run(chosen)
-    assert (found.summary["private"], found.summary["epsilon_true"]) == (False, inf)
-    assert f"not private: {WHY}" in found.warnings
-    write(found, tmp_path / "out")
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["scenario"]["chosen_from"] == "private rows"
-    said = label([manifest]).text
-    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure ε-DP")
-    assert f"): {WHY}. True ε = ∞." in said
-    assert manifest["label"] == said
-    shown = [line.split(maxsplit=1) for line in result_lines(tmp_path / "out")]
-    assert ["because", WHY] in shown
-    assert f"not private, no finite ε: {WHY}" in describe(chosen)
-    foreseen = [line.split(maxsplit=1) for line in words.lines(forecast(chosen))]
-    assert ["private", "NO (no finite ε)"] in foreseen
-    assert ["because", WHY] in foreseen
 
 
 def test_a_large_delta_is_no_reason_why_a_result_is_not_private():

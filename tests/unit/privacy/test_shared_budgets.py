@@ -178,31 +178,6 @@ def test_a_fresh_answer_is_none_where_nothing_is_sent_again():
     assert made({"apart": 1}, channel={"kind": "ideal", "resend": "fresh"}).apart == 1
 
 
-PUBLIC = "who takes part is public, so ε is not reduced by the chance that an owner is absent"
-
-
-@pytest.mark.parametrize(
-    ("rule", "protocol", "said"),
-    [
-        ({"most": 3, "apart": 2}, ONE, "each owner answers at most 3 times, at least 2 updates "
-         "apart; each round asks 1 owner, drawn at random"),
-        ({"most": 1}, {"kind": "rounds"}, "each owner answers at most once"),
-        ({"apart": 1}, {"kind": "rounds"}, "answers of an owner are at least 1 update apart"),
-        (None, {"kind": "rounds", "owners": 2}, "each round asks 2 owners, drawn at random"),
-    ],
-)  # fmt: skip
-def test_a_rule_is_said_and_that_it_is_public(rule, protocol, said):
-    scenario = made(rule, protocol=protocol)
-    assert f"participation: {said}; {PUBLIC}" in list(map(str, describe(scenario)))
-    assert f" {said[0].upper()}{said[1:]}; {PUBLIC}." in label([manifest(run(scenario))]).text
-
-
-def test_nothing_is_said_without_a_rule():
-    assert "participation" not in made().plain()["privacy"]
-    assert not any("participation" in str(line) for line in describe(made()))
-    assert "takes part" not in label([manifest(run(made(privacy={"unit": None})))]).text
-
-
 def test_noise_for_answers_that_cannot_follow_is_told():
     more = made({"apart": 3}, protocol=ONE)
     [line] = [line for line in map(str, describe(more)) if "have room" in line]
@@ -416,9 +391,6 @@ def test_the_audit_holds_a_copy_to_its_part():
 
 
 def test_what_is_said_of_a_copy():
-    told = "\n".join(describe(scenario(learner={"owner": 2})))
-    assert "copies: one of 3, whose learner is owner 2; privacy.epsilon is for all" in told
-    assert "1/3 of it for each, and the learner's own answers are noised" in told
     private, exact = (manifest(run(copies(own=own)[1])) for own in ("noised", "exact-as-published"))
     said = label([private])
     assert said.private
@@ -436,12 +408,3 @@ def test_what_does_not_fit_is_refused(case):
     with pytest.raises(SpecError) as caught:
         scenario("rounds", **case["more"])
     assert [fault.key for fault in caught.value.faults] == [case["key"]]
-
-
-def test_gossip_without_a_learner_has_no_copies():
-    raw = scenario().plain()
-    raw["protocol"] = {"kind": "gossip", "graph": {"kind": "ring"}}
-    raw["algorithm"] = {"kind": "gossip-graph", "rho": 0.1}
-    raw["privacy"]["learner"] = {"owner": 1}
-    with pytest.raises(SpecError, match=r"privacy\.learner: given a table; not allowed where"):
-        parse(Scenario, raw)

@@ -39,14 +39,6 @@ def test_before_a_run():
     assert '"low": 2' in as_json(found)
 
 
-def test_a_value_leaves_bounds_untold():
-    found = forecast(
-        scenario(**QUEUED | {"compute": {"kind": "exponential", "mean": 0.5}}), judged=None
-    )
-    assert "updates per unit" not in dict(figures(found))
-    assert "throughput" not in as_json(found)
-
-
 @pytest.mark.long
 def test_after_a_run(result):
     manifest = read_manifest(result)

@@ -22,9 +22,13 @@ from asyncdp_sim.reports.answer import banner, of_result
 from asyncdp_sim.reports.answer import owners as owners_of
 from asyncdp_sim.reports.page import _first_events, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
+from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import run
+from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.sentences.forecast import as_json, decide
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.result import figures, warnings_first
+from tests.fingerprints.fingerprint import cells, small
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -348,3 +352,23 @@ def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path):
     seen = Seen(page([result]))
     assert "Not drawn: nothing takes time." in " ".join(seen.words)
     assert not any("movable" in str(each.get("class")) for each in seen.all("div"))
+
+
+# Every entry of the catalogue has a page, whatever it is made of.
+
+pytestmark = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in catalogue()])
+def test_a_cell_has_a_page(name, tmp_path):
+    [*_, cell] = cells(name)
+    scenario = small(name, cell)
+    write(run(scenario), tmp_path / "result")
+    seen = Seen(page([tmp_path / "result"]))
+    assert seen.faults == []
+    assert seen.foreign == []
+    assert len(seen.text.encode()) < LARGEST / 2
+    takes_time = Result.read(tmp_path / "result").summary["simulated_time"] > 0
+    leads = takes_time and scenario.run.updates > 1  # a line, from one update to the next
+    assert len(seen.all("svg")) >= (3 if leads else 1)
+    assert ("Not drawn: nothing takes time." in " ".join(seen.words)) == (not takes_time)

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import asyncdp_sim as ad
-from asyncdp_sim.core.errors import ResultError, SpecError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
@@ -206,7 +205,6 @@ def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
 
 # Notices on results from tables: their origin, and whether a guarantee covers them.
 
-TABLE = {"kind": "table", "path": "discharges.csv", "target": "Length of Stay"}
 HOSPITAL = {"kind": "hospital", "path": "discharges.csv"}
 PUBLISHED = {"encoding": "as-published", "preprocessing": "pca"}
 
@@ -351,19 +349,6 @@ def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     assert energy_columns(plain, []) == {}
 
 
-def test_check_says_what_owners_draw_and_what_follows():
-    told = describe(of_energy(energy=ENERGY | {"seconds": 60.0}, **TIMES))
-    [said] = [line for line in told if line.startswith("energy:")]
-    assert said == (
-        "energy: W idle 0.25, listening 0.5, receiving 1, offline 0, computing 5 to 7, sending 2; "
-        "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one received"
-    )
-    predictions = "".join(line for line in told if line.startswith("predicted "))
-    for quantity in ("energy", "power of all owners", "power of the learner"):
-        assert f" {quantity}: " in predictions
-    assert not any("watts" in line for line in describe(of_energy(**TIMES)))
-
-
 @pytest.mark.long
 def test_a_forecast_tells_joules_or_why_not():
     found = forecast(of_energy(energy=ENERGY, **TIMES), judged=None)
@@ -393,9 +378,3 @@ def test_some_owners_take_their_own_powers_along():
     some = of_energy(energy=ENERGY, owners__only=[1, 3], **TIMES).base()
     assert some.energy is not None
     assert some.energy.computing == (5.0, 7.0)
-
-
-def test_several_servers_are_refused_by_name():
-    polar, watts = ad.load("polar-convergence"), ENERGY | {"computing": 5.0}
-    with pytest.raises(SpecError, match=r"protocol\.kind: given 'servers'; allowed with"):
-        polar.replace(energy=watts)

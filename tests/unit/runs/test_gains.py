@@ -1,7 +1,5 @@
 """Gains of a run's owners: the table, the manifest, the screen, and the same again."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,14 +94,9 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
     assert sum(together["verdicts"].values()) == together["owners"] == 4
     assert manifest["versions"]["scikit-learn"]
     lines = {line[:20].strip(): line[20:].strip() for line in result_lines(found.directory)}
-    assert lines["gains are of"].endswith("if all 4 owners join, with these ε")
-    assert lines["gains are of"].startswith("the absolute error on held-out rows, ")
-    assert " the average owner at ε = 20: gain " in lines["mean gain"]
     assert " days (95 % interval " in lines["mean gain"]
-    assert re.match(r"of 4 owners: \d gain, \d do worse, ", lines["verdicts"])
     answer = of_result(open_directory(found.directory)).decision
     assert answer.lower().startswith(lines["mean gain"].lower())  # the page states the same
-    assert "owners that gain" not in lines
 
 
 def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path):

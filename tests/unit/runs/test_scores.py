@@ -324,21 +324,6 @@ def test_the_summary_says_who_profits(outcome):
     )
 
 
-def test_the_report_says_it_in_words(directory):
-    said = "\n".join(result_lines(directory))
-    rows = ("held-out loss ", "mean gain ", "smaller ψ ", "parts of mean ψ")
-    for words in (*rows, "of owners alone"):
-        assert words in said
-    assert "held-out RMSE  " in said
-    figures = read_manifest(directory)["summary"]
-    private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
-    row = f"median {private['median']:.3g}, of θ* {best:.3g}, of owners alone {own:.3g}"
-    assert row in said
-    assert (
-        f"for {figures['profits_psi']} of 3 owners, the joint model fits all records better" in said
-    )
-
-
 def test_it_is_reproduced(directory):
     assert reproduce(directory).summary == run(scenario(**ASKED)).summary
 

@@ -8,14 +8,12 @@ import pytest
 
 from asyncdp_sim.core.errors import AsyncDPError, SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.results.manifest import described
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
-from tests.cli.scenes import SMALL
 from tests.tables import table
 from tests.together import together
 from tests.unit.scenario.test_taking_part import naming
@@ -95,21 +93,6 @@ def lines(name: str, *settings: str) -> list[str]:
     return describe(entry(name).scenario(settings))
 
 
-def test_owners_of_a_column_are_said_to_be_those_that_it_names():
-    column = entry("hospital-sound").scenario().data.split_column
-    [owners] = [line for line in lines("hospital-sound") if line.startswith("owners: ")]
-    assert f"each with the rows that name it in the column {column}, " in owners
-
-
-def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate():
-    for manner, end in (("vector", "of an answer"), ("scalar-as-published", ", one draw for all")):
-        said = lines("lending-timing", f'privacy.noise="{manner}"')
-        [noise] = [line for line in said if line.startswith("noise: ")]
-        assert " on each coordinate of an answer" in noise
-        assert end in noise
-        assert (", one draw for all of them" in noise) is (manner != "vector")
-
-
 @pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
 def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
@@ -131,105 +114,10 @@ def test_predictions_have_names_and_units_and_no_columns(name):
     assert re.match(r"predicted staleness: 1 update on average \(|staleness is 0: ", staleness)
 
 
-def test_what_is_0_by_construction_is_left_out():
-    instant = lines("vary-availability")  # exchanges take no time, so that none is refused
-    assert "network: 6 ticks per unit" in instant
-    assert "staleness is 0: the learner is locked between read and use" in instant
-    assert not any(name in line for line in instant for name in ("learner busy", "refused: "))
-
-
-def test_the_load_is_said_in_exchanges():
-    [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
-    assert load.endswith(" simultaneous exchanges on average, if every online tick starts one")
-    instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
-    assert not any(line.startswith("offered load") for line in instant)
-
-
-def test_channels_are_named_as_in_pictures():
-    said = "\n".join(lines("channel-load"))
-    kind = entry("channel-load").scenario().channel.kind
-    assert label_of(kind) != kind
-    assert f"{label_of(kind)}, " in said or f"({label_of(kind)})" in said
-    assert f"({kind})" not in said
-
-
-def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided():
-    rates = "clock.rate=[1.0, 2.0, 4.0]"
-    [said] = [line for line in lines("lending-timing", rates) if line.startswith("i_k is not")]
-    assert said.endswith('(algorithm.selection = "inverse-rate" removes the bias)')
-    divided = lines("lending-timing", rates, "algorithm.selection=inverse-rate")
-    [said] = [line for line in divided if line.startswith("i_k is not")]
-    assert said.endswith("and each step is divided by N times its owner's share")
-    assert [line for line in lines("lending-timing") if line.startswith("i_k is not")] == []
-
-
-def test_numbers_of_wifi_have_names_and_small_windows_are_named():
-    said = lines("wifi-contention", "owners.count=10", "channel.counting=frozen", "sweep={}")
-    [about] = [line for line in said if line.startswith("approximated by")]
-    assert about == (
-        "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
-        "0.213 updates per unit, channel load: 1.81 transmissions at a time"
-    )
-    assert (
-        "transmissions that collide: 88.3 %; answers collided counts answers whose last "
-        "transmission does" in said
-    )
-    assert (
-        "small windows for 10 owners: most transmissions collide; a larger channel.window lets "
-        "more answers through" in said
-    )
-    two = lines("wifi-contention", "owners.count=2", "sweep={}")
-    assert any(line.startswith("transmissions that collide: 35 %") for line in two)
-    assert not any(line.startswith(("small windows", "approximated")) for line in two)
-    assert not any("collide" in line for line in lines("async-08"))
-
-
-@pytest.mark.parametrize("setting", ["retransmissions=0", "others_after_collision=0.3"])
-def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_rates(setting):
-    wifi = ("wifi-contention", "channel.counting=frozen", f"channel.{setting}", "sweep={}")
-    small, few, wide = (
-        [line for line in lines(*wifi, *more) if line.startswith("small windows")]
-        for more in (
-            ("owners.count=10",),
-            ("owners.count=2",),
-            ("owners.count=10", "channel.window=16", "channel.doublings=6"),
-        )
-    )
-    assert (len(small), few, wide) == (1, [], [])
-
-
 # A model of classes is held against the labels that data are known to have.
-
-NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
 
 
 TABLE = table(__file__, "cells.toml")
-
-
-@pytest.mark.parametrize(("data", "model", "said"), TABLE["refused"])
-def test_check_and_run_refuse_alike(data, model, said, here, command):
-    """Found by attack: ``check`` said valid, and ``run`` that −1 is no label of three classes."""
-    classes = "\nclasses = 3" if model == "softmax" else ""
-    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
-    text = text.replace('kind = "ridge"', f'kind = "{model}"{classes}')
-    (here / "labels.toml").write_text(text, encoding="utf-8")
-    kind = data.partition('"')[2].partition('"')[0]
-    whole = said + (NUMBERS.format(kind) if said.endswith("; ") else "")
-    for verb in ("check", "run"):
-        assert command.refused(verb, "labels.toml") == f"labels.toml: {whole}"
-
-
-@pytest.mark.parametrize(("more", "said"), TABLE["twin"])
-def test_columns_of_a_twin_are_known_before_a_run(more, said, here, command):
-    """Found by random scenarios: ``check`` said valid, and ``run`` that there are 50 columns."""
-    few = 50 if "none" in more else 2
-    data = f'kind = "lending"\nfeatures = 2\npublic_records = {few}\n{more}'
-    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
-    (here / "twin.toml").write_text(text, encoding="utf-8")
-    for verb in ("check", "run"):
-        assert command.refused(verb, "twin.toml").startswith(
-            f"twin.toml: data.features: given {said}"
-        )
 
 
 # Answers that take longer than anybody waits for them: refused, whatever takes the time.
@@ -275,16 +163,3 @@ def test_it_is_refused_where_no_answer_can_be_in_time(what, key, protocol):
     assert (fault.key, fault.given) == (key, "1")
     assert fault.allowed == "an answer takes at least 1.01, so no update can ever happen"
     read(protocol, taking(1.0)[what])
-
-
-def test_local_steps_take_as_long_as_their_gradients():
-    impatient, steps = WAITS["a timeout"][1], {**FEDASYNC, "local_steps": 4}
-    parts = {"algorithm": steps, "protocol": impatient, "compute": constant(0.3)}
-    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.2, so no"):
-        parse(Scenario, naming(3, parts))
-
-
-def test_a_delay_is_part_of_it():
-    late = {"answer_at": "after-delay", "delay": constant(1.01)}
-    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.01, so no"):
-        read(WAITS["newer queries"][1] | late, {})

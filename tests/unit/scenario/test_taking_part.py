@@ -156,18 +156,6 @@ def test_who_there_is_not_is_refused_in_one_line(owners, said):
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("parts", "named"),
-    [
-        ({"topology": {"kind": "geometric", "radius": 2, "latency_per_distance": 1}}, "topology"),
-        ({"availability": {"kind": "intervals", "path": "x.csv"}}, "availability.kind = interv"),
-    ],
-)
-def test_what_is_of_all_owners_lets_nobody_be_left_out(parts, named):
-    with pytest.raises(SpecError, match=rf"owners.only: given \['A'\]; not allowed with {named}"):
-        scenario({"only": ["A"]}, **parts)
-
-
 def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path):
     part = scenario({"only": ["B", "E"]}, run={"updates": 40, "alone": True, "replicates": 2})
     write(run(part.base(), events=True, gains=Judging(own_best="linear")), tmp_path / "out")
@@ -287,32 +275,6 @@ def test_a_name_is_found_by_itself_and_else_by_its_number():
         places_of("owners.only", [1, "10"], names, (1, 2, 3))
     with pytest.raises(SpecError, match="several owners are called so: allowed are their numbers"):
         places_of("owners.only", ["A"], ("A", "A"), (1, 2))
-
-
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (
-            ("A", "B"),
-            "owners.names: given 2 values; allowed is a list with one per owner, 3 in all",
-        ),
-        (("A", "B", "A"), "owners.names: given 'A' twice; allowed is every name once"),
-    ],
-)
-def test_names_that_do_not_fit_are_refused(names, said):
-    with pytest.raises(SpecError, match=said):
-        named(names)
-
-
-def test_a_column_gives_the_names_and_no_list_beside_it():
-    raw = named().plain()
-    del raw["owners"]["records"]
-    raw["data"] = {
-        "kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 5,
-        "owner_column": "who",
-    }  # fmt: skip
-    with pytest.raises(SpecError, match="not allowed where the values of 'who' are the na"):
-        parse(Scenario, raw)
 
 
 def test_names_stand_beside_numbers_in_the_result(tmp_path):

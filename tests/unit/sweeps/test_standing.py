@@ -33,6 +33,8 @@ from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
+from tests.tables import table
+from tests.together import together
 from tests.unit.sweeps.conftest import as_if_let_alone, contents, interrupted
 
 # Sweeps over a folder that holds another scenario, other data or versions, or only failures.
@@ -212,37 +214,9 @@ def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
 HORIZON = "the time horizon was reached"
 
 
-def words(warnings):
-    return [each.describe() for each in gathered(warnings)]
-
-
-def noted(*sentences):
-    return [Noted.from_sentence(sentence) for sentence in sentences]
-
-
 def short(replicates, low, high, why=HORIZON, released=0, **fates):
     named = tuple((name.replace("_", " "), count) for name, count in fates.items())
     return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, named)
-
-
-def test_what_every_cell_says_is_said_once():
-    assert words([noted("a"), noted("a")]) == ["a"]
-    several = [noted("b 1"), noted("b 2", "c"), noted("b 1", "c"), noted("b 1"), noted("b 1", "c")]
-    assert words(several) == ["cells 0, 2 to 4: b 1", "cell 1: b 2", "cells 1, 2, 4: c"]
-
-
-def test_runs_that_ended_early_are_one_note_per_reason():
-    data = Noted.from_sentence("data")
-    spent = short(8, 3, 4, "budgets are spent")
-    first = short(8, 9, 20, released=200, collided=100)
-    second = short(2, 3, 12, released=100, collided=10, were_discarded=40)
-    assert words([[data], [data, first], [data, spent], [data, second]]) == [
-        "data",
-        "cells 1, 3: 2 to 8 of 8 replicates ended after 3 to 20 of T = 50 updates: the time "
-        "horizon was reached; of the released answers, 10 to 50 % collided, 0 to 40 % were "
-        "discarded",
-        f"cell 2: {spent.describe()}",
-    ]
 
 
 def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
@@ -262,30 +236,6 @@ def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
     assert dict(note.fates)["collided"] == n_collided
 
 
-def test_a_note_of_one_kind_of_run_keeps_its_numbers():
-    said = short(8, 3, 4, released=200, collided=100)
-    assert said.describe() == (
-        f"8 of 8 replicates ended after 3 to 4 of T = 50 updates: {HORIZON}; of 200 "
-        "released answers, 100 collided"
-    )
-    assert words([[said], [said]]) == [said.describe()]
-    assert words([[said], []]) == [f"cell 0: {said.describe()}"]
-    plain = [[short(8, 3, 4)], [short(8, 3, 5)]]
-    assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).describe()}"]
-
-
-def test_ends_that_are_alike_are_one_number():
-    assert " ended after 3 of T = 50 updates" in short(8, 3, 3).describe()
-    both = "cells 0, 1: 7 to 8 of 8 replicates ended after 3 of T = 50 updates: "
-    assert words([[short(8, 3, 3)], [short(7, 3, 3)]]) == [both + HORIZON]
-
-
-def test_targets_that_were_reached_sooner_or_later_are_one_note():
-    cells = [[TargetReached(8, 8, Extent(12, 40))], [TargetReached(5, 8, Extent(9, 31))]]
-    both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
-    assert words(cells) == [both]
-
-
 def exceeded(largest, owner=3):
     sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
     return reason(sentence, largest=largest, owner=owner)
@@ -297,40 +247,34 @@ def silent(owners):
     )
 
 
-def test_many_notes_that_differ_in_numbers_are_one():
-    said = [[exceeded(largest)] for largest in (9.5, 83.25, 1200.0, 70.0, 71.0, 72.0)]
-    assert words([*said, []]) == [
-        "cells 0 to 5: not private: the declared bound is exceeded: 9.5 to 1200 at owner 3"
-    ]
-    assert len(gathered(said[:5])) == 5
+def notice(told):
+    """Return a notice of the table."""
+    match told:
+        case {"ended": [*ended]}:
+            fates = {name.replace(" ", "_"): n for name, n in told.get("fates", {}).items()}
+            return short(*ended, told.get("why", HORIZON), told.get("released", 0), **fates)
+        case {"reached": [replicates, low, high]}:
+            return TargetReached(replicates, 8, Extent(low, high))
+        case {"exceeded": largest}:
+            return exceeded(largest)
+        case {"silent": owners}:
+            return silent(owners)
+        case {"rows": rows}:
+            return Noted.from_sentence(FormattedMessage("{n} rows of {who}", n=rows, who="V2"))
+    return Noted.from_sentence(told)
 
 
-def test_a_cell_that_warns_twice_is_named_once():
-    assert words([noted("a", "a"), []]) == ["cell 0: a"]
-    assert words([[short(8, 3, 4), short(7, 3, 5)], []]) == [
-        f"cell 0: 7 to 8 of 8 replicates ended after 3 to 5 of T = 50 updates: {HORIZON}"
-    ]
+@together
+@pytest.mark.parametrize("case", table(__file__, "notices.toml")["cases"], ids=str)
+def test_what_is_said_of_all_cells(case):
+    cells = [None if cell == "null" else list(map(notice, cell)) for cell in case["cells"]]
+    assert [each.describe() for each in gathered(cells)] == case["said"]
 
 
 def test_yes_and_no_are_no_numbers():
     known = {flag: reason("public: {public}", public=flag) for flag in (True, False)}
     assert known[True].alike() != known[False].alike()
     assert known[True].with_others([known[True]]) == known[True]
-
-
-def test_numbers_in_sentences_become_ranges_and_owners_those_of_all_cells():
-    said = [
-        [Noted.from_sentence(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))]
-        for n in range(3, 9)
-    ]
-    assert words(said) == ["cells 0 to 5: 3 to 8 rows of V2"]
-    assert words([[silent([n])] for n in range(1, 7)]) == [
-        "cells 0 to 5: ε = ∞ for owners 1, 2, 3, 4, 5 and 1 more: their answers are exact"
-    ]
-    pairs = [[1, 9], [5, 6], [1, 5], [6, 9], [1, 6], [5, 9]]
-    assert words([[silent(pair)] for pair in pairs]) == [
-        "cells 0 to 5: ε = ∞ for owners 1, 5, 6, 9: their answers are exact"
-    ]
 
 
 def test_numbers_stand_in_fields_beside_the_words():
@@ -370,7 +314,3 @@ def test_a_sentence_with_its_numbers_is_a_text_as_any_other():
     said = FormattedMessage("{n} rows", n=3)
     assert said == "3 rows"
     assert pickle.loads(pickle.dumps(said)).fields == {"n": 3}
-
-
-def test_cells_without_a_result_say_nothing():
-    assert words([noted("a"), None]) == ["cell 0: a"]

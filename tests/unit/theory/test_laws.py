@@ -14,7 +14,6 @@ from asyncdp_sim.measures.summary import summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Churn, OnOff
 from asyncdp_sim.network.channels import Parallel
-from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Push, Request
@@ -172,7 +171,6 @@ def test_slots_longer_than_answers():
 
 UPDATES = 400
 REPLICATES = 20
-BURSTS = GilbertElliott(to_bad=0.2, to_good=0.4, loss_good=0.05)
 
 SIMULATED = TABLE["simulated"]
 
