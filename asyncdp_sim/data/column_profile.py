@@ -436,10 +436,9 @@ def _ranks(values: Array) -> Array:
 
 def _auc(x: Array, y: Array) -> float:
     """Return the area under the ROC curve of values for labels −1 and 1, at least 1/2."""
-    ranks = _ranks(x)
     positive = y > 0
     n, m = int(positive.sum()), int((~positive).sum())
-    area = (ranks[positive].sum() - n * (n + 1) / 2) / (n * m)
+    area = (_ranks(x)[positive].sum() - n * (n + 1) / 2) / (n * m)
     return float(max(area, 1 - area))
 
 

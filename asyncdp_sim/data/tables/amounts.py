@@ -57,6 +57,8 @@ def _powers_of(field: str) -> dict[str, int]:
     return {word: int(power) for power, row in powers for word in row.get(field, "").split()}
 
 
+_THREE = re.compile(r"\d\D\d{3}(?!\d)")
+"""Digits that may be thousands, or a fraction."""
 _LETTERS, _MULTIPLIERS, _SMALL = map(_powers_of, ("letters", "words", "small"))
 _FLAG, _SIGN = re.compile(r"(?![BCFKM]$)[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
 """Such as H and L; but B, K, M may be multipliers, and C, F, K temperatures."""
@@ -329,10 +331,11 @@ def doubted(texts: Mapping[str, int], decimal: str, *, sure: bool) -> str | None
     sure : bool
         Whether a cell of the table shows it.
     """
-    parts = {text: p for text in texts if not text.isdecimal() and (p := parts_of(text))}
-    unsure = sorted(text for text, p in parts.items() if abs(p.value(".") - p.value(",")) > 0)
+    candidates = {text: p for text in texts if _THREE.search(text) and (p := parts_of(text))}
+    unsure = sorted(text for text, p in candidates.items() if abs(p.value(".") - p.value(",")) > 0)
     if len(unsure) == 0:
         return None
+    parts = {text: p for text in texts if not text.isdecimal() and (p := parts_of(text))}
     shown = Counter[str | None]()
     for text, p in parts.items():
         shown[p.shown] += texts[text]

@@ -324,9 +324,8 @@ def _of_quantities(
     if gaps.all():
         return None
     numbers = float(words[~gaps].mean())
-    doubt = None
-    if isinstance(known.iloc[0], str | bytes):  # numbers of a Parquet file have no mark
-        doubt = doubted(texts, beside.decimal, sure=beside.sure)
+    marked = texts if isinstance(known.iloc[0], str | bytes) else {}  # numbers have no mark
+    doubt = doubted(marked, beside.decimal, sure=beside.sure)
     if doubt is not None and numbers <= FEW_WORDS:
         return _two_marks(name, doubt)
     remarks = unread_words(known, words, "numbers")
