@@ -21,7 +21,7 @@ from asyncdp_sim.runs.replicates import Workers, processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.forecast import decide
 
-STEPS = (1.0, 1 / 4, 4.0)
+STEPS = (1.0, 1 / 16, 1 / 4, 4.0)
 """Factors of the scenario's step, tried for every coalition; ``--tune`` seeks the best one."""
 SIZES = 6
 """How many sizes of coalitions are tried, in equal ratios from two owners to all."""
