@@ -130,8 +130,7 @@ def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) 
     from asyncdp_sim.figures.draw import draw_all
 
     if out is None and isinstance(result, Result | Sweep) and not result.kept:
-        problem, remedy = "nothing, and a result that is not kept", "name a folder"
-        raise ResultError([Fault("out", problem, remedy)])
+        raise ResultError([Fault("out", "nothing, and a result that is not kept", "name a folder")])
     folder = None if out is None else as_path(out, "out", FOLDER)
     return draw_all(as_directory(result), folder=folder).pictures
 

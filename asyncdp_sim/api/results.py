@@ -362,9 +362,8 @@ class Sweep(_Kept[on_disk.Sweep]):
     def _repr_html_(self) -> str:
         shown = [*self.paths, "throughput", "simulated_time", "psi_final.median", "private"]
         rows = self.to_frame()[["cell", *shown]]
-        manifests = [cell.manifest for cell in self]
         cells = [list(rows.columns), *rows.itertuples(index=False)]
-        return html_table(cells, title=repr(self), said=[label(manifests).text])
+        return html_table(cells, title=repr(self), said=[label([c.manifest for c in self]).text])
 
 
 class Comparison(Named):

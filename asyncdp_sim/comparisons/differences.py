@@ -151,7 +151,7 @@ def between(file: str, first: Any, second: Any, second_name: str = "again") -> I
         this, other = in_first.get(place, _ABSENT), in_second.get(place, _ABSENT)
         if type(this) is not type(other) or this != other:
             sizes = _distance_and_largest([this], [other])
-            yield Difference(file, place, _short(this), _short(other), second_name, *sizes)
+            yield Difference(file, place, *_short(this, other), second_name, *sizes)
 
 
 def directories(first: Path, second: Path) -> Iterator[Difference]:
@@ -275,7 +275,7 @@ def _in_column(
     for row, (this, other) in enumerate(zip(first, second, strict=False)):
         if this != other:
             place, sizes = f"{column}, row {row}", _distance_and_largest(first, second)
-            yield Difference(file, place, _short(this), _short(other), "again", *sizes, row)
+            yield Difference(file, place, *_short(this, other), "again", *sizes, row)
             return
 
 
@@ -295,14 +295,22 @@ def _distance_and_largest(first: Sequence[Any], second: Sequence[Any]) -> tuple[
     return distance, largest
 
 
-def _short(value: Any) -> str:
+def _short(first: Any, second: Any) -> tuple[str, str]:
+    """Return two values in a line each; long texts that begin alike from before they part."""
+    texts = _line(first), _line(second)
+    apart = (at for at, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1])
+    start = next(apart, min(map(len, texts))) - _LONGEST // 2
+    parts = (f"…{text[start:]}" if len(text) > _LONGEST and start > 0 else text for text in texts)
+    one, other = (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in parts)
+    return one, other
+
+
+def _line(value: Any) -> str:
     if value is _ABSENT:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = " ".join(text.split())
-    if text == "":
-        return '""'
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return '""' if text == "" else text
 
 
 BEFORE = 3

@@ -27,7 +27,7 @@ from asyncdp_sim.core.gone import instead_of_field
 from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.results import read_columns, read_manifest
+from asyncdp_sim.results import not_a_result, read_columns, read_manifest
 from asyncdp_sim.results.manifest import VERSIONS, blas_kernel, described, other_versions
 from asyncdp_sim.scenario import Raw, Scenario, read_tables, scenario_of, toml_value, with_files
 
@@ -146,8 +146,7 @@ def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
     replicates: list[int] = read_manifest(directory, "summary")["replicates"]
     last, count = replicates[-1], scenario.run.replicates
     if last > count:
-        problem = f"replicate {last} of {count} (manifest.json, replicates)"
-        raise ResultError([Fault("", problem, "allowed is a result directory")], str(directory))
+        raise not_a_result(directory, f"replicate {last} of {count} (manifest.json, replicates)")
     return replicates
 
 

@@ -74,9 +74,8 @@ def from_tables(
     DataError
         If the owners are in a table that cannot be read.
     """
-    raw, notes = resolved(listed(dict(tables)), Path.cwd()), list[str]()
-    for setting in settings:
-        notes += _set(raw, setting, allow_code=allow_code)
+    raw = resolved(listed(dict(tables)), Path.cwd())
+    notes = _set_all(raw, settings, allow_code=allow_code)
     return scenario_of(raw, allow_code=allow_code), notes
 
 
@@ -94,19 +93,8 @@ def read_tables(
     if file.name == "scenario.toml" and is_file(file.parent / "manifest.json"):
         raw = as_earlier(raw)
     raw = resolved(raw, file.parent)
-    notes: list[str] = []
     with blaming(file):
-        for setting in settings:
-            notes += _set(raw, setting, allow_code=allow_code)
-    swept = raw.get("sweep", {})
-    value = raw.get("algorithm", {})
-    notes += [
-        f"sweep over {'.'.join(path)}: replaces {path[0]}.{other}"
-        for path, other in EITHER.items()
-        if isinstance(swept, dict) and ".".join(path) in swept
-        if isinstance(value, dict) and other in value
-    ]
-    return raw, notes
+        return raw, _set_all(raw, settings, allow_code=allow_code)
 
 
 def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
@@ -246,6 +234,19 @@ def toml_value(text: str) -> Any:
     except ValueError:
         return text
     return table["value"] if len(table) == 1 else text
+
+
+def _set_all(raw: Raw, settings: Sequence[str], *, allow_code: bool) -> list[str]:
+    """Apply settings; return in words what they, and the swept paths, drop or replace."""
+    notes = [note for setting in settings for note in _set(raw, setting, allow_code=allow_code)]
+    swept, value = raw.get("sweep", {}), raw.get("algorithm", {})
+    replaced = (
+        f"sweep over {'.'.join(path)}: replaces {path[0]}.{other}"
+        for path, other in EITHER.items()
+        if isinstance(swept, dict) and ".".join(path) in swept
+        if isinstance(value, dict) and other in value
+    )
+    return [*notes, *replaced]
 
 
 def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:

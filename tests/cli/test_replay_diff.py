@@ -90,6 +90,21 @@ def test_of_two_files_the_damaged_one_is_named(command):
     assert told(command, "one", "other") == ["first: scenario.toml (unreadable, second unreadable)"]
 
 
+def test_long_texts_are_cut_where_they_part(command):
+    """Found by attack: two labels that begin alike were printed as one and the same."""
+    shutil.copytree("one", "other")
+    table = pq.read_table("other/models.parquet")
+    metadata = table.schema.metadata
+    label = metadata[b"asyncdp.label"]
+    metadata[b"asyncdp.label"] = label[:60] + b"!" + label[60:]
+    pq.write_table(table.replace_schema_metadata(metadata), "other/models.parquet")
+    [line] = told(command, "one", "other")
+    first, second = line.partition("asyncdp.label (")[2].removesuffix(")").split(", second ")
+    assert "!" in second
+    assert "!" not in first
+    assert max(len(first), len(second)) <= 40
+
+
 def test_a_cell_of_a_sweep(command):
     Path("sweep.toml").write_text(SWEEP, encoding="utf-8")
     command.done("sweep", "sweep.toml", "--out", "many")
