@@ -175,6 +175,8 @@ def test_what_both_cost_together_is_said(made):
     assert said["seed"].startswith("the two results read different records")
     assert said["open"].startswith("the same records: no finite ε holds for both")
     assert said["unlike"].startswith("the two results read different records")
+    reuse = "do not publish both, because an attacker that knows the records of one learns"
+    assert (reuse in said["unlike"], reuse in said["seed"]) == (True, False)
 
 
 def test_that_every_delta_adds_up_is_said_where_one_is_stated(made, tmp_path):
