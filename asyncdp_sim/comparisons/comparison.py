@@ -156,8 +156,8 @@ def together(first: Result, second: Result) -> str:
     one_noise = noisy and stream(pair[0]) == stream(pair[1])
     if not same_records(first, second):
         text = "the two results read different records, as far as their manifests say"
-        known = "an attacker that knows the records of one learns the noise of the other (one seed)"
-        return f"{text}; do not publish both, because {known}" if one_noise else text
+        risk = "an attacker that knows the records of one learns the noise of the other (one seed)"
+        return f"{text}; do not publish both, because {risk}" if one_noise else text
     costs = [true_epsilon(manifest) for manifest in pair]
     if not all(map(is_epsilon_shown, pair)):
         return "the same records: what both cost together is not shown, as for one of them alone"
