@@ -138,9 +138,7 @@ def replay_command(
         )
     # Notes that begin so say how nearly numbers agree: they are part of the verdict.
     rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
-    for item in notes:
-        if item not in rounded:
-            note(item)
+    note_all([item for item in notes if item not in rounded])
     agreed = "; ".join(rounded) or "manifest, scenario and every table agree"
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced ({agreed}{which})")

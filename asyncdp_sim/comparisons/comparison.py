@@ -154,9 +154,13 @@ def _more_is_better(name: str) -> bool:
 
 def together(first: Result, second: Result) -> str:
     """Return in words the joint cost of publishing two results, in addition to their labels."""
-    if not same_records(first, second):
-        return "the two results read different records, as far as their manifests say"
     pair = (first.manifest, second.manifest)
+    noisy = all(min(epsilons(manifest)) < inf for manifest in pair)
+    one_noise = noisy and stream(pair[0]) == stream(pair[1])
+    if not same_records(first, second):
+        text = "the two results read different records, as far as their manifests say"
+        risk = "an attacker that knows the records of one learns the noise of the other (one seed)"
+        return f"{text}; do not publish both, because {risk}" if one_noise else text
     costs = [true_epsilon(manifest) for manifest in pair]
     if not all(map(is_epsilon_shown, pair)):
         return "the same records: what both cost together is not shown, as for one of them alone"
@@ -171,9 +175,7 @@ def together(first: Result, second: Result) -> str:
         cost += f", {number(total)} for all"
     if any((stated_delta(manifest) or 0) > 0 for manifest in pair):
         cost += "; every δ adds up likewise"
-    if stream(pair[0]) == stream(pair[1]) and all(
-        min(epsilons(manifest)) < inf for manifest in pair
-    ):
+    if one_noise:
         return (
             "do not publish both, because they reuse the same noise on the same records (one "
             f"seed); with independent noise both would cost the sum, {cost}"

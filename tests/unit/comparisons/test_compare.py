@@ -150,6 +150,12 @@ def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path):
         assert ("throughput" in [each["figure"] for each in found.rows()]) == (name == "whole")
 
 
+def test_that_noise_is_reused_is_said_of_other_records_too(made):
+    unlike, seed = (compared(made, "base", name).others[0].together for name in ("unlike", "seed"))
+    reuse = "do not publish both, because an attacker that knows the records of one learns"
+    assert (reuse in unlike, reuse in seed) == (True, False)
+
+
 def test_of_several_each_is_compared_with_the_first(made):
     found = compared(made, "base", "epsilon", "slower")
     assert [(each["result"], each["against"]) for each in found.rows()] == [
