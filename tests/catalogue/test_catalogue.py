@@ -81,7 +81,7 @@ def test_is_described(found, command):
     assert said.err == ""
     assert said.out.startswith(f"{found.file}: valid\n")
     assert f"owners: {scenario.owners.count}," in said.out
-    assert f"T = {scenario.run.updates} updates" in said.out
+    assert f"T = {scenario.run.updates:,} updates" in said.out
 
 
 def carried_out(found: Entry, directory: Path) -> None:
