@@ -268,8 +268,10 @@ class Link:
 
     def serve(self, exchange: Exchange) -> Activity:
         """Carry an exchange from its query, which is sent now, to its end."""
-        patience = self._patience(exchange)
-        if (yield from self.deliver(exchange.message)):
+        owner, patience = self._owner, self._patience(exchange)
+        if owner.query is not None:
+            yield self._learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if self.query_received(exchange.message, owner.query is not None):
             yield from self.answer(exchange, patience)
         else:
             yield from self.query_lost(exchange, patience)

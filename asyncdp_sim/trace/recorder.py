@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import nan
-from operator import attrgetter
 from struct import Struct
 from typing import Any
 
@@ -174,10 +173,6 @@ def _among(pairs: Ints, others: Ints) -> Bools:
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
 
-_FIRST = attrgetter(*(EXCHANGES.names or ())[:7])
-"""Reads the columns of ``EXCHANGES`` up to ``release_tick`` of an exchange."""
-
-
 def _packer(row: np.dtype[np.void]) -> Struct:
     """Return what packs one row of a table; the bytes of all rows are the table's memory."""
     return Struct("<" + "".join(_CODES[row[name].name] for name in row.names or ()))
@@ -238,7 +233,17 @@ class Recorder:
         """Note an exchange that has ended, or that the end of the run has cut short."""
         self._rows.extend(
             self._pack_exchange(
-                *_FIRST(exchange), end_tick, end_k, exchange.transmissions, exchange.outcome
+                exchange.message,
+                exchange.owner,
+                exchange.peer,
+                exchange.request_tick,
+                exchange.read_tick,
+                exchange.read_k,
+                exchange.release_tick,
+                end_tick,
+                end_k,
+                exchange.transmissions,
+                exchange.outcome,
             )
         )
 
