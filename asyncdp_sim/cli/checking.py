@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from asyncdp_sim.cli.terminal import (
-    NOTHING_KEPT,
-    base_notes,
-    keeping,
-    load_scenario,
-    note,
-    note_all,
-    refuse_without_effect,
-    show,
-)
+from asyncdp_sim.cli import terminal
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, require_address_space
@@ -43,7 +34,7 @@ def check_command(
     for file in files:
         try:
             with blaming(file):
-                scenario, notes = load_scenario(file, settings, allow_code)
+                scenario, notes = terminal.load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
                 described = describe(scenario)
@@ -56,10 +47,10 @@ def check_command(
         except InputError as error:
             faulty += error.lines()
         else:
-            show([f"{file}: valid", *(f"  {line}" for line in lines)])
-            note_all([*notes, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
+            terminal.show([f"{file}: valid", *(f"  {line}" for line in lines)])
+            terminal.note_all([*notes, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
     if len(faulty) > 0:
-        show(faulty, err=True)
+        terminal.show(faulty, err=True)
         raise typer.Exit(2)
 
 
@@ -110,16 +101,16 @@ def replay_command(
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
         remedy = "leave it out, as --diff compares results without computing them again"
-        refuse_without_effect(context, ("workers", "moved", "allow_code"), remedy)
+        terminal.refuse_without_effect(context, ("workers", "moved", "allow_code"), remedy)
         from asyncdp_sim.comparisons.differences import first_difference
 
         lines, notes = first_difference(*directories)
-        note_all([f"made with another {item}" for item in notes])
+        terminal.note_all([f"made with another {item}" for item in notes])
         named = f"{directories[0]} and {directories[1]}"
         if len(lines) > 0:
-            show([f"{named} differ", *lines])
+            terminal.show([f"{named} differ", *lines])
             raise typer.Exit(3)
-        show([f"{named} are equal (manifest, scenario and every table agree)"])
+        terminal.show([f"{named} are equal (manifest, scenario and every table agree)"])
         return
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.runs.replay import OTHER_ALGEBRA
@@ -127,7 +118,10 @@ def replay_command(
 
     [directory] = directories
     notes = list[str]()
-    with keeping(lambda: f"{NOTHING_KEPT}, and {directory} is as it was"), drawn() as progress:
+    with (
+        terminal.keeping(lambda: f"{terminal.NOTHING_KEPT}, and {directory} is as it was"),
+        drawn() as progress,
+    ):
         results = reproduce_all(
             directory,
             workers=workers,
@@ -138,7 +132,7 @@ def replay_command(
         )
     # Notes that begin so say how nearly numbers agree: they are part of the verdict.
     rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
-    note_all([item for item in notes if item not in rounded])
+    terminal.note_all([item for item in notes if item not in rounded])
     agreed = "; ".join(rounded) or "manifest, scenario and every table agree"
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced ({agreed}{which})")
@@ -167,21 +161,23 @@ def audit_command(
     from asyncdp_sim.core.words import duration
 
     if thorough:
-        refuse_without_effect(context, ("canaries",), "leave it out, or leave out --thorough")
+        terminal.refuse_without_effect(
+            context, ("canaries",), "leave it out, or leave out --thorough"
+        )
     else:
-        refuse_without_effect(context, ("runs", "workers"), "add --thorough")
-    scenario, notes = load_scenario(file, settings, allow_code)
-    notes += base_notes(file, scenario)
+        terminal.refuse_without_effect(context, ("runs", "workers"), "add --thorough")
+    scenario, notes = terminal.load_scenario(file, settings, allow_code)
+    notes += terminal.base_notes(file, scenario)
     with blaming(file), drawn() as progress:
         options: Any = {"confidence": confidence, "progress": progress}
         if thorough:
             seconds = expected_seconds(scenario, runs)
-            note(f"{duration(seconds)} of processor time; fewer --runs take less")
+            terminal.note(f"{duration(seconds)} of processor time; fewer --runs take less")
             answers = 1_000_000 if answers is None else answers
             result = audit(scenario, answers=answers, runs=runs, workers=workers, **options)
         else:
             result = first_audit(scenario, answers=answers, canaries=canaries, **options)
-    show(result.lines(details=details))
-    note_all(notes)
+    terminal.show(result.lines(details=details))
+    terminal.note_all(notes)
     if result.exceeded:
         raise typer.Exit(3)

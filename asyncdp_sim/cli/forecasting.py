@@ -8,17 +8,7 @@ from typing import Any
 
 import typer
 
-from asyncdp_sim.cli.terminal import (
-    as_judging,
-    as_options,
-    base_notes,
-    load_scenario,
-    next_steps,
-    note_all,
-    put_schema_beside,
-    show,
-    who,
-)
+from asyncdp_sim.cli import terminal
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.files import require_new
 from asyncdp_sim.core.progress import drawn
@@ -70,12 +60,12 @@ def forecast_command(
     if comparing and advising:
         wrong = "given --alternatives; allowed without --invite, --tune and --market"
         raise typer.BadParameter(wrong)
-    judging = as_judging(material, own_best)
+    judging = terminal.as_judging(material, own_best)
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
-    settings = [*settings, *who(only, without)]
-    scenario, notes = load_scenario(file, settings, allow_code)
-    notes += base_notes(file, scenario)
+    settings = [*settings, *terminal.who(only, without)]
+    scenario, notes = terminal.load_scenario(file, settings, allow_code)
+    notes += terminal.base_notes(file, scenario)
     if save is not None:
         require_new(save)
     if advising:
@@ -83,7 +73,7 @@ def forecast_command(
         from asyncdp_sim.forecasts.advice.market import buy
         from asyncdp_sim.forecasts.advice.tune import tune
 
-        named = shlex.join([str(file), *as_options(settings)])
+        named = shlex.join([str(file), *terminal.as_options(settings)])
         advice: dict[str, Any] = {}
         with one_thread(), blaming(file), drawn("more --workers take less") as progress:
             options: Any = {"private": private, "workers": workers, "progress": progress}
@@ -103,13 +93,13 @@ def forecast_command(
         if as_json:
             typer.echo(words.json_text(advice))
         else:
-            show([line for item in advice.values() for line in item.lines(named)])
+            terminal.show([line for item in advice.values() for line in item.lines(named)])
         if save is not None and as_json:
             write_beside(save)
         elif save is not None:
-            show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
-            put_schema_beside(save)
-        note_all(notes)
+            terminal.show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
+            terminal.put_schema_beside(save)
+        terminal.note_all(notes)
         return
     base, asked = scenario.base(), Asked(judging.material, judging.own_best, workers)
     with one_thread(), blaming(file), drawn() as progress:
@@ -133,14 +123,14 @@ def forecast_command(
     notes += unlike if private or whose is not None else []
     if as_json:
         typer.echo(words.as_json(result, [] if compared is None else as_content(compared)))
-        note_all(notes)
+        terminal.note_all(notes)
         return
-    show(words.lines(result) if details else words.first_screen(result))
+    terminal.show(words.lines(result) if details else words.first_screen(result))
     if compared is not None and result.gains is not None:
-        show(["", *lines(result.gains, compared)])
-    note_all(notes)
-    again = ["forecast", file, *as_options(settings), "--details"]
+        terminal.show(["", *lines(result.gains, compared)])
+    terminal.note_all(notes)
+    again = ["forecast", file, *terminal.as_options(settings), "--details"]
     again += [] if whose is None else ["--as", whose]
     again += ["--private"] if private else []
-    steps = ("to run it", ["run", file, *as_options(settings)])
-    next_steps(*([] if details else [("all figures", again)]), steps)
+    steps = ("to run it", ["run", file, *terminal.as_options(settings)])
+    terminal.next_steps(*([] if details else [("all figures", again)]), steps)

@@ -5,22 +5,9 @@ from pathlib import Path
 
 import typer
 
+from asyncdp_sim.cli import terminal
 from asyncdp_sim.cli.catalogue import announce_sweep
 from asyncdp_sim.cli.plotting import draw, print_fit
-from asyncdp_sim.cli.terminal import (
-    NOTHING_KEPT,
-    as_judging,
-    as_options,
-    base_notes,
-    keeping,
-    load_scenario,
-    next_steps,
-    note_all,
-    of_a_result,
-    show,
-    show_result,
-    who,
-)
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.files import is_dir, is_file
 from asyncdp_sim.core.progress import drawn
@@ -48,38 +35,38 @@ def run_command(
     from asyncdp_sim.runs.run import run
     from asyncdp_sim.theory.predict.all import size_notes
 
-    judging = as_judging(material, own_best)
+    judging = terminal.as_judging(material, own_best)
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
-    settings = [*settings, *extra, *who(only, without)]
-    scenario, notes = load_scenario(file, settings, allow_code)
-    notes += base_notes(file, scenario)
+    settings = [*settings, *extra, *terminal.who(only, without)]
+    scenario, notes = terminal.load_scenario(file, settings, allow_code)
+    notes += terminal.base_notes(file, scenario)
     swept = len(scenario.sweep) > 0
     scenario = scenario.base()
     with blaming(file):
         directory = default_directory(scenario) if out is None else out
-    with keeping(lambda: _kept(directory)):
+    with terminal.keeping(lambda: _kept(directory)):
         with blaming(file), drawn("fewer --replicates take less") as progress:
             done = finished_or_free(scenario, directory, events=events, judging=judging)
             if not done:
-                note_all(size_notes(scenario, events=events))
+                terminal.note_all(size_notes(scenario, events=events))
                 outcome = run(
                     scenario, workers=workers, events=events, progress=progress, gains=judging
                 )
                 write(outcome, directory)
-        show_result(directory, notes, done=done, details=details)
+        terminal.show_result(directory, notes, done=done, details=details)
         if plotting:
             draw(directory)
     further = [] if plotting else [("to draw it", ["plot", directory])]
     if swept:
-        further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
-    next_steps(*further, *of_a_result(directory))
+        further.append(("to run its sweep", ["sweep", file, *terminal.as_options(settings)]))
+    terminal.next_steps(*further, *terminal.of_a_result(directory))
 
 
 def _kept(directory: Path) -> str:
     """Say what is kept: a result appears whole, before it is drawn."""
     present = is_file(directory / "manifest.json")
-    return f"the result is kept in {directory}" if present else NOTHING_KEPT
+    return f"the result is kept in {directory}" if present else terminal.NOTHING_KEPT
 
 
 def sweep_command(
@@ -112,12 +99,12 @@ def sweep_command(
             )
         require_sweep(file)
         file, out = file / "scenario.toml", file
-    settings = [*settings, *who(only, without)]
-    scenario, notes = load_scenario(file, settings, allow_code)
+    settings = [*settings, *terminal.who(only, without)]
+    scenario, notes = terminal.load_scenario(file, settings, allow_code)
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
-            show(status(scenario, place).lines())
+            terminal.show(status(scenario, place).lines())
             return
     if len(settings) == 0:
         announce_sweep(str(file))
@@ -125,11 +112,11 @@ def sweep_command(
 
     def kept() -> str:
         if not is_file(place / "scenario.toml"):
-            return NOTHING_KEPT
+            return terminal.NOTHING_KEPT
         come = status(scenario, place)
         return f"{come.done} of {come.cells} cells are kept in {place}"
 
-    with keeping(kept):
+    with terminal.keeping(kept):
         with blaming(file), drawn("more --workers and fewer run.replicates take less") as progress:
 
             def told(doing: str, done: float, total: float | None) -> None:
@@ -149,15 +136,15 @@ def sweep_command(
         if result.done > 0:
             if plotting:
                 print_fit(place)
-            show_result(place, notes, done=not ran, details=details)
+            terminal.show_result(place, notes, done=not ran, details=details)
             if plotting:
                 draw(place, fit_printed=True)
     if result.done > 0:
         further = [] if plotting else [("to draw it", ["plot", place])]
-        next_steps(*further, *of_a_result(place))
+        terminal.next_steps(*further, *terminal.of_a_result(place))
     if len(result.failed) > 0:
         wrong = [f"{file}: {line}" for line in result.errors()]
         if result.done == 0 and not is_dir(place):
             wrong.append(f"{file}: all cells failed; nothing is kept in {place}")
-        show(wrong, err=True)
+        terminal.show(wrong, err=True)
         raise typer.Exit(4 if result.machine else 2)

@@ -19,16 +19,7 @@ from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import jsonable
-from asyncdp_sim.sentences.label import (
-    epsilons,
-    is_at_least,
-    is_epsilon_shown,
-    label,
-    n_replicates,
-    stated_delta,
-    stream,
-    true_epsilon,
-)
+from asyncdp_sim.sentences import label
 
 LEVEL = 0.95
 
@@ -155,25 +146,25 @@ def _more_is_better(name: str) -> bool:
 def together(first: Result, second: Result) -> str:
     """Return in words the joint cost of publishing two results, in addition to their labels."""
     pair = (first.manifest, second.manifest)
-    noisy = all(min(epsilons(manifest)) < inf for manifest in pair)
-    one_noise = noisy and stream(pair[0]) == stream(pair[1])
+    noisy = all(min(label.epsilons(manifest)) < inf for manifest in pair)
+    one_noise = noisy and label.stream(pair[0]) == label.stream(pair[1])
     if not same_records(first, second):
         text = "the two results read different records, as far as their manifests say"
         risk = "an attacker that knows the records of one learns the noise of the other (one seed)"
         return f"{text}; do not publish both, because {risk}" if one_noise else text
-    costs = [true_epsilon(manifest) for manifest in pair]
-    if not all(map(is_epsilon_shown, pair)):
+    costs = [label.true_epsilon(manifest) for manifest in pair]
+    if not all(map(label.is_epsilon_shown, pair)):
         return "the same records: what both cost together is not shown, as for one of them alone"
     if not all(map(isfinite, costs)):
         return "the same records: no finite ε holds for both together, as for one of them alone"
     costs_text = " + ".join(map(number, costs))
-    counts = [n_replicates(manifest) for manifest in pair]
-    least = "at least" if any(map(is_at_least, pair)) else "at most"
+    counts = [label.n_replicates(manifest) for manifest in pair]
+    least = "at least" if any(map(label.is_at_least, pair)) else "at most"
     cost = f"{least} ε = {costs_text} = {number(sum(costs))} for a replicate of each"
     if max(counts) > 1:
         total = sum(count * value for count, value in zip(counts, costs, strict=True))
         cost += f", {number(total)} for all"
-    if any((stated_delta(manifest) or 0) > 0 for manifest in pair):
+    if any((label.stated_delta(manifest) or 0) > 0 for manifest in pair):
         cost += "; every δ adds up likewise"
     if one_noise:
         return (
@@ -377,7 +368,7 @@ class Comparison:
     @property
     def labels(self) -> dict[str, str]:
         """The privacy label of each result, by name."""
-        return {name: label([result.manifest]).text for name, result in self.results.items()}
+        return {name: label.label([result.manifest]).text for name, result in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every figure of every comparison as a row of a table."""

@@ -11,25 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import percent, shorten, toml_of
-from asyncdp_sim.data.tables.column_type import (
-    GAPS,
-    OTHERS,
-    Beside,
-    Fitting,
-    fits,
-    fitting,
-    read_as,
-    typed,
-    unread_words,
-)
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Drop,
-    Encoding,
-    Measured,
-    spellings_in,
-    texts_of,
-)
+from asyncdp_sim.data.tables import column_type, encodings
 from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.text_columns import WORDS, cell_or_nan, plain_digits, spelled, written
 
@@ -105,7 +87,7 @@ class ColumnLook:
     type: str
     missing: float
     distinct: int
-    encoding: Encoding
+    encoding: encodings.Encoding
     suspicious: tuple[str, ...] = ()
     span: tuple[str, ...] = ()
     dropped: str = ""
@@ -133,9 +115,9 @@ class _Seen:
     cells: "pd.Series"
     name: str
     texts: dict[str, int]
-    fitted: Fitting
+    fitted: column_type.Fitting
     values: list[Array]
-    beside: Beside
+    beside: column_type.Beside
 
     @property
     def target(self) -> Array:
@@ -158,14 +140,14 @@ class _Seen:
         return all(text.strip().lstrip("+-").isdecimal() for text in self.texts)
 
 
-def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
+def looked_at(column: "pd.Series", name: str, beside: column_type.Beside) -> ColumnLook:
     """Return what a column shows beside the target's numbers, if it is not the target itself."""
     filled = column.dropna()
-    texts = texts_of(filled)
+    texts = encodings.texts_of(filled)
     missing = 1.0 - len(filled) / max(len(column), 1)
-    fitted = fitting(filled, name, texts, beside)
+    fitted = column_type.fitting(filled, name, texts, beside)
     encoding, remarks, dropped = fitted.encoding, list(fitted.remarks), fitted.dropped
-    values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
+    values = [] if encoding.makes_nothing else column_type.read_as(column, encoding, beside.decimal)
     digits = {plain_digits(text): n for text, n in texts.items()}
     seen = _Seen(column, name, digits, fitted, values, beside)
     if beside.target is not None and dropped in ("", "text"):
@@ -173,7 +155,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         if reason is None:
             remarks += _doubts(seen) if dropped == "" else []
         else:
-            encoding, (dropped, remark) = Drop(), reason
+            encoding, (dropped, remark) = encodings.Drop(), reason
             remarks = [remark]
         if dropped in ("id", "text") and _like_persons(seen):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
@@ -186,13 +168,13 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             remarks += rare
             dropped = "rare" if encoding.makes_nothing else ""
     span = tuple[str, ...]()
-    if isinstance(fitted.encoding, Measured) and len(values) > 0:
+    if isinstance(fitted.encoding, encodings.Measured) and len(values) > 0:
         span = _span(values[0], fitted.encoding)
         if dropped == "":
             remarks += _sentinels(seen)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        unread = fitted.type in ("text", *OTHERS) and dropped == "rare"
+        unread = fitted.type in ("text", *column_type.OTHERS) and dropped == "rare"
         remarks, details = [*fitted.remarks] if unread else [], remarks
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
@@ -201,11 +183,11 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     return ColumnLook(name, fitted.type, missing, len(texts), encoding, *remarked)
 
 
-def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
+def target_looked_at(column: "pd.Series", name: str, beside: column_type.Beside) -> ColumnLook:
     """Return what the target shows: classes where it has two values, or few texts."""
     look = looked_at(column, name, replace(beside, target=None))
-    spellings = spellings_in(column)
-    known = [name for name in spellings if not GAPS.fullmatch(name)]
+    spellings = encodings.spellings_in(column)
+    known = [name for name in spellings if not column_type.GAPS.fullmatch(name)]
     names = tuple(known if len(known) > 1 else spellings)  # + and - may be labels
     if look.type == "number":
         numbers = [n for n in names if np.isfinite(cell_or_nan(n, beside.decimal))]
@@ -219,8 +201,10 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
-    encoding, filled = ClassLabels(values=names), column.dropna()
-    unread = unread_words(filled, np.isnan(read_as(filled, encoding, ".")[0]), "labels")
+    encoding, filled = encodings.ClassLabels(values=names), column.dropna()
+    unread = column_type.unread_words(
+        filled, np.isnan(column_type.read_as(filled, encoding, ".")[0]), "labels"
+    )
     remarks = (
         remark,
         *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []),
@@ -230,22 +214,24 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     return replace(look, encoding=encoding, **change)
 
 
-def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:
+def as_declared(
+    column: "pd.Series", name: str, encoding: encodings.Encoding, beside: column_type.Beside
+) -> ColumnLook:
     """Return a column whose encoding the user declares."""
     filled = column.dropna()
     missing = 1.0 - len(filled) / max(len(column), 1)
     if encoding.makes_nothing:
         return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
-    values = read_as(column, encoding, beside.decimal)
-    look = ColumnLook(name, "as declared", missing, len(texts_of(filled)), encoding)
-    if not isinstance(encoding, Measured):
+    values = column_type.read_as(column, encoding, beside.decimal)
+    look = ColumnLook(name, "as declared", missing, len(encodings.texts_of(filled)), encoding)
+    if not isinstance(encoding, encodings.Measured):
         return look
     unread = np.isnan(values[0][column.notna().to_numpy()])
-    remarks = unread_words(filled, unread, encoding.unread)
+    remarks = column_type.unread_words(filled, unread, encoding.unread)
     return replace(look, suspicious=tuple(remarks), span=_span(values[0], encoding))
 
 
-def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
+def _span(values: Array, encoding: encodings.Measured) -> tuple[str, ...]:
     """Return the smallest, the median and the largest value as read."""
     present = np.sort(values[~np.isnan(values)])
     if len(present) == 0:
@@ -254,8 +240,8 @@ def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
 
 
 def _without_rare(
-    column: "pd.Series", encoding: Encoding, values: Sequence[Array]
-) -> tuple[Encoding, list[str]]:
+    column: "pd.Series", encoding: encodings.Encoding, values: Sequence[Array]
+) -> tuple[encodings.Encoding, list[str]]:
     """Return an encoding in which no code is one of few rows, and remarks on them."""
     few = min(RARE, len(column) // FEW)
     varied = []
@@ -264,8 +250,8 @@ def _without_rare(
         varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max(initial=0)))
     if max(varied) < few:
         if len(varied) > 1 and int(column.value_counts().max()) <= max(varied):
-            return Drop(), [f"rare values: each in at most {max(varied)} rows"]
-        return Drop(), [f"nearly one value: others in {max(varied)} rows"]
+            return encodings.Drop(), [f"rare values: each in at most {max(varied)} rows"]
+        return encodings.Drop(), [f"nearly one value: others in {max(varied)} rows"]
     return encoding.without_rare(column, few), []
 
 
@@ -363,9 +349,9 @@ def _counted_date(seen: _Seen) -> str:
             return f"{unit['called']}? {first} would be {day}; they are read as numbers"
     texts = {spelled(value) for value in numbers}
     for form, width in (("%y%m%d", 6), ("%Y%j", 7)):
-        if all(len(text) == width and fits(text, form) for text in texts):
+        if all(len(text) == width and column_type.fits(text, form) for text in texts):
             first = min(texts)
-            line = typed(seen.name, kind="date", format=form)
+            line = column_type.typed(seen.name, kind="date", format=form)
             read = datetime.strptime(first, form)
             return f"dates as {form}? {first} would be {read:%Y-%m-%d}, which {line} reads"
     return ""
@@ -450,7 +436,7 @@ def _leaks_of_one_class(seen: _Seen) -> Iterator[str]:
     labelled = ~np.isnan(target)
     filled = seen.cells.notna().to_numpy()
     texts = seen.cells.map(written, na_action="ignore").astype(object).to_numpy()
-    counted = texts_of(seen.cells[labelled])
+    counted = encodings.texts_of(seen.cells[labelled])
     usual = max(counted, key=counted.__getitem__, default="")
     for rows, cells in (
         (filled, "it is filled"),

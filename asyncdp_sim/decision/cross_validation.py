@@ -7,17 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.decision import gain
 from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, pulled
-from asyncdp_sim.decision.gain import (
-    MATERIAL,
-    ROUNDING,
-    Estimate,
-    Gain,
-    OwnBest,
-    of_choices,
-    of_rows,
-    of_runs,
-)
 from asyncdp_sim.decision.predictors import FINITE, OWN, OwnModels, Uses, boosts, fitted, least
 from asyncdp_sim.decision.rows import OwnRows
 
@@ -278,7 +269,7 @@ class CrossValidation:
         sigma: float,
         generator: np.random.Generator,
         *,
-        own_best: OwnBest = "any",
+        own_best: gain.OwnBest = "any",
         repeats: int | None = None,
     ) -> None:
         self.rows = rows
@@ -300,9 +291,9 @@ class CrossValidation:
         joint: JointModels | JointOfFolds,
         *,
         records: int | None = None,
-        material: float = MATERIAL,
+        material: float = gain.MATERIAL,
         sets: int = 1,
-    ) -> list[Gain]:
+    ) -> list[gain.Gain]:
         """Return the gain by each of some sets of joint models, such as those of several budgets.
 
         They come set after set, of equal size. Models of all sets are adapted together, which takes
@@ -324,7 +315,7 @@ class CrossValidation:
         n_folds, n_last = len(parts[0]), sum(map(len, parts[0][:1]))
         records = len(rows) if records is None else records
         if n_last == 0 or n_folds + ordered < 2:
-            return [Gain(len(rows), records)] * sets
+            return [gain.Gain(len(rows), records)] * sets
         scored = list[Scored]()
         same = [[joint] * n_folds] * len(parts) if isinstance(joint, JointModels) else joint
         for division, given, models in zip(parts, same, self._models, strict=True):
@@ -385,7 +376,7 @@ class FreshRows:
         sigma: float,
         generator: np.random.Generator,
         *,
-        own_best: OwnBest = "any",
+        own_best: gain.OwnBest = "any",
     ) -> None:
         self._rows, self._fresh = rows, fresh
         self._inner = folds(rows, FOLDS, generator)
@@ -393,8 +384,8 @@ class FreshRows:
         self._models = _Models(rows, sigma, boosts(rows, own_best), weights)
 
     def judge(
-        self, joint: JointModels, as_is: Array, *, material: float = MATERIAL, sets: int = 1
-    ) -> list[Gain]:
+        self, joint: JointModels, as_is: Array, *, material: float = gain.MATERIAL, sets: int = 1
+    ) -> list[gain.Gain]:
         """Return the gain by each of some sets of joint models, of equal size, set after set.
 
         Parameters
@@ -409,7 +400,7 @@ class FreshRows:
         """
         rows, fresh = self._rows, self._fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return [Gain(len(rows), len(rows))] * sets
+            return [gain.Gain(len(rows), len(rows))] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
@@ -447,7 +438,7 @@ def _gain(
     rarer: int,
     *,
     runs_differ: bool = False,
-) -> Gain:
+) -> gain.Gain:
     """Return the gain by paired differences of errors, a division of the rows each.
 
     Joint models are the same in each division, or ``runs_differ``. The redraws that they learned
@@ -458,7 +449,7 @@ def _gain(
         float(np.mean([getattr(item, name).mean() for item in divisions]))
         for name in ("own", "guess", "joint", "adapted")
     )
-    estimates, kept = list[Estimate](), list[tuple[float, float, Array]]()
+    estimates, kept = list[gain.Estimate](), list[tuple[float, float, Array]]()
     for place, name in enumerate(("adapted", "joint")):
         used = [getattr(item, name) for item in divisions]
         pairs = zip(divisions, used, strict=True)
@@ -466,30 +457,30 @@ def _gain(
         by_run = by_division.ravel() if runs_differ else by_division.mean(axis=0)
         value = float(by_run.mean())
         if not np.isfinite(value):
-            estimates.append(Estimate(value))
+            estimates.append(gain.Estimate(value))
             kept.append((0.0, np.inf, by_run))
             continue
-        if abs(value) <= ROUNDING * own and np.abs(by_run).max() <= ROUNDING * own:
+        if abs(value) <= gain.ROUNDING * own and np.abs(by_run).max() <= gain.ROUNDING * own:
             value, by_run = 0.0, np.zeros_like(by_run)
         by_rows = [
-            of_rows(item.own - errors.mean(axis=0), whose, factor)
+            gain.of_rows(item.own - errors.mean(axis=0), whose, factor)
             for item, errors, whose in zip(divisions, used, persons, strict=True)
         ]
         variance, degrees = float(np.mean([v for v, _ in by_rows])), by_rows[0][1]
         chosen = [item.others[place].mean(axis=-1) / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
-        variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
-        if np.sqrt(variance) <= ROUNDING * own:
+        variance = max(variance, variance / factor + gain.of_choices(np.mean(chosen, axis=0)))
+        if np.sqrt(variance) <= gain.ROUNDING * own:
             variance = 0.0
         few = min(degrees, rarer - 1.0)  # rows of one class show nothing of the others
         parts = (
             *(((variance, few),) if variance > 0 or few <= 0 else ()),
-            *of_runs(by_run, redraw),
+            *gain.of_runs(by_run, redraw),
         )
-        estimates.append(Estimate(value, parts))
+        estimates.append(gain.Estimate(value, parts))
         kept.append((variance, degrees, by_run))
     names = [item.best for item in divisions]
-    return Gain(
+    return gain.Gain(
         rows=rows,
         records=records,
         own=own,

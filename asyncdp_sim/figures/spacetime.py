@@ -19,18 +19,7 @@ from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import FEW_OWNERS, MAY_GO, OKABE_ITO, plain_text, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace import Detail, EventKind
-from asyncdp_sim.trace.spans import (
-    ANSWER,
-    COMPUTING,
-    EXCHANGE,
-    LOCK,
-    OFFLINE,
-    QUERY,
-    REQUEST,
-    WAITING,
-    spans,
-)
+from asyncdp_sim.trace import Detail, EventKind, spans
 from asyncdp_sim.trace.vocabulary import EVENTS
 
 _DETAILS = {detail.name.replace("_", "-"): detail.value for detail in Detail} | {None: 0}
@@ -71,9 +60,9 @@ REFUSED, QUEUED, DISCARDED = "request refused", "request queued", "answer discar
 REQUEST_LOST, QUERY_LOST, ANSWER_LOST = "request lost", "query lost", "answer lost"
 COLLIDED, UNACKNOWLEDGED = "answer collided", "acknowledgement lost"
 
-ON_LEARNER = (LOCK, UPDATE, TIMEOUT, BROADCAST)
+ON_LEARNER = (spans.LOCK, UPDATE, TIMEOUT, BROADCAST)
 """Marks on the learner's own line."""
-ON_AIR = (ANSWER, COLLIDED, ANSWER_LOST, DISCARDED)
+ON_AIR = (spans.ANSWER, COLLIDED, ANSWER_LOST, DISCARDED)
 """Messages that hold a shared channel, shown on their owner's line meanwhile."""
 FAILED = (REQUEST_LOST, QUERY_LOST, ANSWER_LOST, COLLIDED, REFUSED, DISCARDED)
 
@@ -88,13 +77,13 @@ _INSTANTS = {
     K.acknowledgement_lost: UNACKNOWLEDGED,
 }
 _ENDINGS: Mapping[tuple[str, EventKind | None], str] = {
-    (REQUEST, K.request_refused): REFUSED,
-    (REQUEST, K.request_queued): QUEUED,
-    (REQUEST, K.request_lost): REQUEST_LOST,
-    (QUERY, K.query_lost): QUERY_LOST,
-    (ANSWER, K.answer_collided): COLLIDED,
-    (ANSWER, K.answer_lost): ANSWER_LOST,
-    (ANSWER, K.answer_discarded): DISCARDED,
+    (spans.REQUEST, K.request_refused): REFUSED,
+    (spans.REQUEST, K.request_queued): QUEUED,
+    (spans.REQUEST, K.request_lost): REQUEST_LOST,
+    (spans.QUERY, K.query_lost): QUERY_LOST,
+    (spans.ANSWER, K.answer_collided): COLLIDED,
+    (spans.ANSWER, K.answer_lost): ANSWER_LOST,
+    (spans.ANSWER, K.answer_discarded): DISCARDED,
 }
 
 
@@ -168,27 +157,27 @@ OFF = (0, (1, 3))
 LOOKS = {
     TICK: Look("clock tick", "stroke", BLACK, 0.2),
     DROPPED: Look("tick dropped", "stroke", GRAY, 0.12),
-    REQUEST: Look("request", "message", SKY),
+    spans.REQUEST: Look("request", "message", SKY),
     REFUSED: Look("request refused", "message", ORANGE, marker="_"),
     QUEUED: Look("request queued", "message", SKY, marker="o", hollow=True),
-    WAITING: Look("waits for its turn", "bar", "#bfe2f7", 0.11),
+    spans.WAITING: Look("waits for its turn", "bar", "#bfe2f7", 0.11),
     REQUEST_LOST: Look("request lost", "message", PURPLE, marker="D", broken=True),
     SENSED: Look("channel sensed busy", "sign", ORANGE, 5.5, "s", hollow=True),
     RETRY: Look("tries again later", "sign", ORANGE, 6.0, ">", hollow=True),
     BROADCAST: Look("query to all", "sign", BLUE, 5.5, "s"),
-    QUERY: Look("query", "message", BLUE, down=True),
+    spans.QUERY: Look("query", "message", BLUE, down=True),
     QUERY_LOST: Look("query lost", "message", PURPLE, marker="v", down=True, broken=True),
-    COMPUTING: Look("computes, waits to send", "bar", "#f3d08a", 0.11),
-    ANSWER: Look("answer", "message", GREEN),
+    spans.COMPUTING: Look("computes, waits to send", "bar", "#f3d08a", 0.11),
+    spans.ANSWER: Look("answer", "message", GREEN),
     COLLIDED: Look("answer collided", "message", VERMILION, marker="X", broken=True),
     ANSWER_LOST: Look("answer lost", "message", PURPLE, marker="o", hollow=True, broken=True),
     DISCARDED: Look("answer discarded", "message", DARK, marker="s", hollow=True),
     UNACKNOWLEDGED: Look("acknowledgement lost", "sign", PURPLE, 6.5, "P"),
-    LOCK: Look("learner locked", "bar", "#c4c4c4", 0.24),
+    spans.LOCK: Look("learner locked", "bar", "#c4c4c4", 0.24),
     UPDATE: Look("update $k$", "sign", BLACK, 5.5, "o"),
     TIMEOUT: Look("learner's timeout", "sign", VERMILION, 5.5, "D", hollow=True),
     SPENT: Look("budget spent", "sign", BLACK, 9.0, "*"),
-    OFFLINE: Look("owner offline", "line", GRAY),
+    spans.OFFLINE: Look("owner offline", "line", GRAY),
 }
 """Of each kind of mark, in the legend's order."""
 MESSAGES = [kind for kind, look in LOOKS.items() if look.form == "message"]
@@ -203,8 +192,8 @@ def marks(events: Table, end_tick: int) -> Table:
     """Return all that one replicate's events amount to, in the order of beginning."""
     lasting = [
         (_ENDINGS.get((span.name, span.ending), span.name), *span[1:-1])
-        for span in spans(events, end_tick)
-        if span.name != EXCHANGE
+        for span in spans.spans(events, end_tick)
+        if span.name != spans.EXCHANGE
     ]
     rows = [row for row in lasting if row[-1] > row[-2] or row[0] in MESSAGES]
     for tick, kind, owner, message, attempt, detail in events.tolist():
@@ -224,7 +213,7 @@ def most_active(rows: Table, most: int, owners: Sequence[int]) -> list[int]:
     """Return the owners to show: all if they are few, else those with most marks, in order."""
     if len(owners) <= most:
         return list(owners)
-    active = rows["owner"][(rows["owner"] > 0) & (rows["what"] != OFFLINE)]
+    active = rows["owner"][(rows["owner"] > 0) & (rows["what"] != spans.OFFLINE)]
     numbers, count = np.unique(active, return_counts=True)
     ranked = numbers[np.argsort(-count, kind="stable")][:most]
     return sorted(ranked.tolist()) or list(owners[:most])
@@ -255,7 +244,7 @@ def _layers(
     kinds = rows["what"]
     place = np.array([line.get(owner, 0) for owner in rows["owner"].tolist()], dtype=float)
     place[np.isin(kinds, ON_LEARNER)] = 0.0
-    drawn = _lines(rows[kinds == OFFLINE], line, window)
+    drawn = _lines(rows[kinds == spans.OFFLINE], line, window)
     for kind in dict.fromkeys(kinds.tolist()):
         here, look = kinds == kind, LOOKS[kind]
         start, end, y = rows["start"][here], rows["end"][here], place[here]
@@ -271,10 +260,10 @@ def _layers(
             drawn.append(Layer("strokes", x, None, y - look.size, y + look.size, look=stroke))
         elif look.form == "sign":
             drawn.append(Layer("line", x, y, look=look.sign()))
-    travelling = rows["message"][kinds == QUERY]
+    travelling = rows["message"][kinds == spans.QUERY]
     sent = rows["start"][(kinds == BROADCAST) & ~np.isin(rows["message"], travelling)]
     if len(sent) > 0:  # queries that take no time
-        straight = {"color": LOOKS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
+        straight = {"color": LOOKS[spans.QUERY].colour, "linewidth": 0.9, "zorder": 3}
         foot = np.full(len(sent), len(line) + 0.4)
         drawn.append(Layer("strokes", to_units(sent), None, 0 * foot, foot, look=straight))
     return drawn
@@ -338,7 +327,7 @@ def _keys(kinds: Collection[str], airtime: int | None) -> list[Layer]:
     """Return what the legend shows of these kinds of marks."""
     keys = [look.key() for kind, look in LOOKS.items() if kind in kinds]
     if airtime is not None and any(kind in kinds for kind in ON_AIR):
-        shade = {"facecolor": LOOKS[ANSWER].colour}
+        shade = {"facecolor": LOOKS[spans.ANSWER].colour}
         keys.append(Layer("boxes", name="on air, by how it ends", look=shade))
     return keys
 

@@ -19,15 +19,8 @@ from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network
+from asyncdp_sim.runs import replicates
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
-from asyncdp_sim.runs.replicates import (
-    Learned,
-    Workers,
-    learn_all,
-    live_all,
-    processes,
-    simulate_all,
-)
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Trace
@@ -137,9 +130,9 @@ class QuickRuns:
         numbers: Sequence[int],
         *,
         whole: bool = False,
-        workers: int | Workers = 1,
+        workers: int | replicates.Workers = 1,
         progress: Progress | None = None,
-    ) -> tuple[list[Trace], list[Learned]]:
+    ) -> tuple[list[Trace], list[replicates.Learned]]:
         """Return the networks of the first task's replicates, and what each task learns.
 
         To the bit what :func:`asyncdp_sim.runs.run.run` learns, except that models are not judged
@@ -160,21 +153,22 @@ class QuickRuns:
         """
         less: dict[str, Any] = {} if whole else {"record_every": self.updates}
         quick = [replace(task, held_out=None, watched=None, **less) for task in tasks]
-        with one_thread(), processes(workers) as at_work:
+        with one_thread(), replicates.processes(workers) as at_work:
             options: Any = {"workers": at_work, "progress": progress}
             if self.live:
                 both = [
-                    live_all(self.network, task, self.seed, numbers, **options) for task in quick
+                    replicates.live_all(self.network, task, self.seed, numbers, **options)
+                    for task in quick
                 ]
                 return both[0][0], [learned for _, learned in both]
             traces = self._networks_of(numbers, options)
-            return traces, learn_all(quick, self.seed, numbers, traces, **options)
+            return traces, replicates.learn_all(quick, self.seed, numbers, traces, **options)
 
     def _networks_of(self, numbers: Sequence[int], how: Any) -> list[Trace]:
         """Return the networks of replicates, simulated once each."""
         new = [number for number in numbers if number not in self._traces]
         if len(new) > 0:
-            made = simulate_all(self.network, self.seed, new, **how)
+            made = replicates.simulate_all(self.network, self.seed, new, **how)
             self._traces.update(zip(new, made, strict=True))
         return [self._traces[number] for number in numbers]
 

@@ -22,14 +22,8 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.composition import (
-    COMPOSABLE,
-    Accounting,
-    AccountingKind,
-    ByLosses,
-    PairOf,
-    as_published,
-)
+from asyncdp_sim.privacy import mechanisms
+from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import (
@@ -39,16 +33,6 @@ from asyncdp_sim.privacy.budgets import (
     Horizon,
     OwnLearner,
     Participation,
-)
-from asyncdp_sim.privacy.mechanisms import (
-    AnswerNoise,
-    Correlation,
-    LaplaceMechanism,
-    LearnerNoise,
-    Mechanism,
-    OwnerBudgets,
-    RecordSensitivity,
-    Shape,
 )
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
@@ -61,11 +45,11 @@ class Privacy(Spec):
 
     epsilon: PerOwner[Epsilon] | None = None
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    mechanism: Mechanism = LaplaceMechanism()
-    noise: Shape = "vector"
+    mechanism: mechanisms.Mechanism = mechanisms.LaplaceMechanism()
+    noise: mechanisms.Shape = "vector"
     sensitivity: Sensitivity | None = None
     budget: Budget = Horizon()
-    accountant: Accounting | None = None
+    accountant: composition.Accounting | None = None
     sampling: Annotated[float, Field(gt=0, lt=1)] | None = None
     overlap: Count = 1
     grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -74,7 +58,7 @@ class Privacy(Spec):
     participation: Participation | None = None
     unit: Literal["record", "owner"] | None = None
     adjacency: Literal["replaced", "added-or-removed"] | None = None
-    correlation: Correlation | None = None
+    correlation: mechanisms.Correlation | None = None
 
     @property
     def per_owner(self) -> bool:
@@ -165,7 +149,7 @@ class Privacy(Spec):
         return self.delta or 0.0 if self.needs_delta else 0.0
 
     @property
-    def _composed(self) -> tuple[AccountingKind, PairOf, float] | None:
+    def _composed(self) -> tuple[composition.AccountingKind, composition.PairOf, float] | None:
         """The accountant, the pairs and an owner's δ; None without an accountant."""
         if self.accountant is None:
             return None
@@ -251,7 +235,7 @@ class Privacy(Spec):
             return None
         return BudgetSchedule.from_weights([parts[: self.most] for parts in weights])
 
-    def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> OwnerBudgets:
+    def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> mechanisms.OwnerBudgets:
         """Return the budgets of owners and their numbers of answers, for T updates.
 
         If an answer consists of several ``gradients``, gradients are counted instead.
@@ -264,7 +248,7 @@ class Privacy(Spec):
             mu = self._charges(*spent)
         elif self._composed is not None and price is None:
             price = self._charges(epsilon, answers, self.allotment(n_owners))
-        own = OwnerBudgets(answers, epsilon, price, self._delta, mu)
+        own = mechanisms.OwnerBudgets(answers, epsilon, price, self._delta, mu)
         return self.listener.allowed(own, self.mechanism)
 
     def _charges(
@@ -295,11 +279,11 @@ class Privacy(Spec):
         single = self._of_gradients(self.allowance(n_owners, updates, gradients))
         return single if gradients == 1 else Converted(single, gradients)
 
-    def _of_gradients(self, allowed: OwnerBudgets) -> Accountant:
+    def _of_gradients(self, allowed: mechanisms.OwnerBudgets) -> Accountant:
         """Return the accountant of single gradients."""
         if self._gaussian_samples is not None and allowed.mu is not None:
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
-            return ByLosses(pure, sampled_gaussian(self._gaussian_samples), self._delta)
+            return composition.ByLosses(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
@@ -315,7 +299,7 @@ class Privacy(Spec):
         size: int,
         gradients: int = 1,
         in_sum: int | None = None,
-    ) -> AnswerNoise:
+    ) -> mechanisms.AnswerNoise:
         """Return the noise on gradients of ``size`` numbers of owners with n_i ``records``.
 
         An answer is one, or several ``gradients``, each of which has as much noise. A sum is of
@@ -340,12 +324,12 @@ class Privacy(Spec):
         if allotment is not None:
             drawn = allotment.of_owners(drawn)
             allowance = self.mechanism.apart(allowance, allotment)
-        influence = RecordSensitivity(xi, drawn, size, self.noise, self.grid)
+        influence = mechanisms.RecordSensitivity(xi, drawn, size, self.noise, self.grid)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance)
         hidden = self.listener.shares(noise, influence, in_sum or len(records))
-        if self.correlation is None or not isinstance(hidden, LearnerNoise):
+        if self.correlation is None or not isinstance(hidden, mechanisms.LearnerNoise):
             return hidden
         return self.correlation.applied(hidden)
 
@@ -357,7 +341,9 @@ class Privacy(Spec):
         bound = self.bounded
         if bound is None or not self.bound_moves:
             return None
-        moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1, self.noise, self.grid)
+        moved = mechanisms.RecordSensitivity(
+            0.5, self.divisors(np.ones(n_owners)), 1, self.noise, self.grid
+        )
         allowance = self.allowance(n_owners, updates)
         hides = self.mechanism.noise(moved, allowance)
         return bound.moves(float(hides.scale.max()) / bound.count_share**0.5, self.norm)
@@ -369,7 +355,9 @@ class Privacy(Spec):
             faults += _missing(self)
         if self.learner is not None and not _adds_up(self.mechanism):
             fitting = [
-                kind_of(mechanism) for mechanism in members(Mechanism) if _adds_up(mechanism)
+                kind_of(mechanism)
+                for mechanism in members(mechanisms.Mechanism)
+                if _adds_up(mechanism)
             ]
             hint = f"allowed with an own learner: {', '.join(fitting)}, whose ε of copies add up"
             faults.append(Fault("privacy.mechanism", repr(self.mechanism.kind), hint))
@@ -390,7 +378,7 @@ class Privacy(Spec):
         return self.budget.prices(n_owners) or ()
 
 
-def _bare(allowance: OwnerBudgets, probability: float) -> OwnerBudgets:
+def _bare(allowance: mechanisms.OwnerBudgets, probability: float) -> mechanisms.OwnerBudgets:
     """Return the ε of noise on sampled sums for answers with the given budgets."""
     single = allowance.price
     if single is None:
@@ -491,7 +479,7 @@ def _unsampled(privacy: Privacy, probability: float) -> Iterator[Fault]:
     if bound is not None and not bound.enforced:
         hint = "allowed with privacy.sampling: clip or domain; a declared bound is not watched"
         yield Fault("privacy.sensitivity.kind", repr(bound.kind), hint)
-    yield from as_published(privacy, "privacy.sampling")
+    yield from composition.as_published(privacy, "privacy.sampling")
     if privacy.overlap > 1:
         hint = "allowed with privacy.sampling: 1; shared records are not accounted"
         yield Fault("privacy.overlap", str(privacy.overlap), hint)
@@ -544,7 +532,10 @@ def _beyond(privacy: Privacy, n_owners: int) -> Iterator[Fault]:
     least, largest = privacy.mechanism.calibrated
     hint = f"with mechanism {privacy.mechanism.kind}"
     if privacy.accountant is not None:
-        least, largest = max(least, COMPOSABLE[0]), min(largest, COMPOSABLE[1])
+        least, largest = (
+            max(least, composition.COMPOSABLE[0]),
+            min(largest, composition.COMPOSABLE[1]),
+        )
         hint += f" and accountant {privacy.accountant.kind}"
     hint = f"allowed is {least:g} to {largest:g} {hint}"
 

@@ -10,17 +10,8 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.privacy.accountants.composition import spending_columns
-from asyncdp_sim.results import SCHEMA, read_manifest
+from asyncdp_sim.results import SCHEMA, columns, read_manifest
 from asyncdp_sim.results import manifest as manifests
-from asyncdp_sim.results.columns import (
-    README,
-    alone_columns,
-    event_groups,
-    model_columns,
-    optimum_columns,
-    readme,
-    update_columns,
-)
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.gains import judging_of
 from asyncdp_sim.runs.outcome import (
@@ -153,27 +144,29 @@ def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: 
     problem, participants = outcome.problem, outcome.problem.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     if updates:
-        writer.table("updates.parquet", participants.numbered(update_columns(traces, numbers)))
+        writer.table(
+            "updates.parquet", participants.numbered(columns.update_columns(traces, numbers))
+        )
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
     owners = owner_columns(problem, outcome.ledger, outcome.guarantee, traces, numbers)
     owners |= energy_columns(outcome.scenario, traces)
     owners |= owner_figures(problem, outcome.learned.models)
     writer.table("owners.parquet", participants.numbered(owners))
-    writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
-    writer.table("optimum.parquet", optimum_columns(problem.task.objective.optimum))
+    writer.table("models.parquet", columns.model_columns(outcome.learned.models, numbers))
+    writer.table("optimum.parquet", columns.optimum_columns(problem.task.objective.optimum))
     spending = spending_columns(problem.accountant, traces)
     if spending is not None and outcome.guarantee.is_upper:
         writer.table("spending.parquet", participants.numbered(spending))
     if problem.alone is not None:
-        writer.table("alone.parquet", participants.numbered(alone_columns(problem.alone)))
+        writer.table("alone.parquet", participants.numbered(columns.alone_columns(problem.alone)))
     if outcome.gains is not None:
         writer.table("gains.parquet", outcome.gains.columns(participants))
     if all(trace.events is not None for trace in traces):
-        groups = event_groups(traces, numbers)
+        groups = columns.event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
     writer.scenario(outcome.scenario)
     writer.put("manifest.json", content)
-    writer.put(README, readme(content, writer.columns))
+    writer.put(columns.README, columns.readme(content, writer.columns))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

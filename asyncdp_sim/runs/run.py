@@ -13,20 +13,13 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.results import read_manifest
+from asyncdp_sim.runs import replicates
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
 from asyncdp_sim.runs.gains import Gains, judge_gains, judging_of
 from asyncdp_sim.runs.outcome import RunResult, all_numbers, outcome_of, ready
 from asyncdp_sim.runs.problem import Problem, build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
-from asyncdp_sim.runs.replicates import (
-    Learned,
-    Workers,
-    learn_all,
-    live_all,
-    processes,
-    simulate_all,
-)
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import require_room
 from asyncdp_sim.trace import Trace
@@ -73,7 +66,7 @@ def run(
     scenario = scenario.base()
     require_room(scenario, events=events)
     chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
-    with one_thread(), processes(workers) as at_work:
+    with one_thread(), replicates.processes(workers) as at_work:
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = ready(scenario, dataset)
@@ -95,19 +88,19 @@ def run(
 def _learned(
     problem: Problem,
     numbers: Sequence[int],
-    workers: Workers,
+    workers: replicates.Workers,
     progress: Progress | None,
     *,
     events: bool = False,
-) -> tuple[list[Trace], Learned]:
+) -> tuple[list[Trace], replicates.Learned]:
     """Return the networks of replicates, and what is learned over them."""
     scenario, task = problem.scenario, problem.task
     seed, network = scenario.run.seed, scenario.network
     asked: Any = {"events": events, "progress": progress}
     if scenario.run.learning == "live":
-        return live_all(network, task, seed, numbers, workers, **asked)
-    traces = simulate_all(network, seed, numbers, workers, **asked)
-    [learned] = learn_all([task], seed, numbers, traces, workers, progress=progress)
+        return replicates.live_all(network, task, seed, numbers, workers, **asked)
+    traces = replicates.simulate_all(network, seed, numbers, workers, **asked)
+    [learned] = replicates.learn_all([task], seed, numbers, traces, workers, progress=progress)
     return traces, learned
 
 
@@ -115,7 +108,7 @@ def _if_others_left(
     whole: Problem,
     found: Gains,
     numbers: Sequence[int],
-    workers: Workers,
+    workers: replicates.Workers,
     progress: Progress | None,
 ) -> Gains | None:
     """Judge the owners that gain once more, in a simulation of them alone."""
@@ -147,9 +140,11 @@ def run_together(
     """
     scenario = problems[0].scenario
     numbers = all_numbers(scenario)
-    with processes(1) as alone:
+    with replicates.processes(1) as alone:
         tasks = [problem.task for problem in problems]
-        learned = learn_all(tasks, scenario.run.seed, numbers, traces, alone, progress=progress)
+        learned = replicates.learn_all(
+            tasks, scenario.run.seed, numbers, traces, alone, progress=progress
+        )
         network_summary = summarise(traces, scenario.network.airtime)
         for problem, item in zip(problems, learned, strict=True):
             yield outcome_of(problem, numbers, traces, network_summary, item, alone)

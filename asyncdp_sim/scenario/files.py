@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.core import plugins
+from asyncdp_sim.core import files, plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.core.files import (
-    MOST_VALUES,
-    TooLongError,
-    file_bytes,
-    from_toml,
-    is_file,
-    write_new,
-)
 from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
@@ -90,7 +82,7 @@ def read_tables(
         With absolute paths; and what the settings dropped, in words.
     """
     raw = _read(file)
-    if file.name == "scenario.toml" and is_file(file.parent / "manifest.json"):
+    if file.name == "scenario.toml" and files.is_file(file.parent / "manifest.json"):
         raw = as_earlier(raw)
     raw = resolved(raw, file.parent)
     with blaming(file):
@@ -178,7 +170,7 @@ def save_new(scenario: Scenario, file: Path) -> None:
     SpecError
         On ``--save``, where it cannot be written.
     """
-    write_new(f"{SCHEMA_LINE}\n{dump(scenario, file.absolute().parent)}", file)
+    files.write_new(f"{SCHEMA_LINE}\n{dump(scenario, file.absolute().parent)}", file)
 
 
 def data_files(scenario: Scenario) -> list[str]:
@@ -230,7 +222,7 @@ def with_files(raw: Raw, change: Callable[[str], str]) -> Raw:
 def toml_value(text: str) -> Any:
     """Return a value as TOML reads it, or the text itself where it is not TOML."""
     try:
-        table = from_toml(f"value = {text}")
+        table = files.from_toml(f"value = {text}")
     except ValueError:
         return text
     return table["value"] if len(table) == 1 else text
@@ -285,11 +277,11 @@ def _check_grid(scenario: Scenario) -> None:
 
 def _read(file: Path) -> Raw:
     try:
-        return from_toml(file_bytes(file).decode("utf-8-sig"))
+        return files.from_toml(files.file_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
         problem, remedy = "a file that does not exist", "to create it: asyncdp new -o FILE"
     except IsADirectoryError:
-        own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
+        own = f", such as {file}/scenario.toml" if files.is_file(file / "scenario.toml") else ""
         problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"
     except OSError as error:
         problem = f"an unreadable file ({error.strerror})"
@@ -297,9 +289,9 @@ def _read(file: Path) -> Raw:
     except UnicodeDecodeError as error:
         problem = f"bytes that are not UTF-8 at offset {error.start}"
         remedy = "allowed is UTF-8 text"
-    except TooLongError as error:
+    except files.TooLongError as error:
         problem = str(error)
-        remedy = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
+        remedy = f"allowed are {files.MOST_VALUES:,}: one value for all owners, or fewer owners"
     except ValueError as error:
         problem = f"text that is not TOML ({error})"
         remedy = "allowed is TOML 1.0, as in asyncdp new"

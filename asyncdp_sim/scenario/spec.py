@@ -19,18 +19,9 @@ from asyncdp_sim.data.splits import held_out_faults
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
+from asyncdp_sim.scenario import paths
 from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.scenario.owners import Participants, count_owners
-from asyncdp_sim.scenario.paths import (
-    EITHER,
-    VARIANT,
-    Raw,
-    keys,
-    leaves,
-    listed,
-    set_path,
-    variant_settings,
-)
 from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -275,10 +266,12 @@ class Scenario(ScenarioFacts):
             raise DataError([Fault("owners.count", str(self.owners.whole), remedy)])
         return tuple(names[i - 1] for i in self.owners.participants) if len(names) > 0 else ()
 
-    def plain(self) -> Raw:
+    def plain(self) -> paths.Raw:
         """Return the scenario as TOML-ready tables, with every default filled in."""
         absent = {"sweep"} if len(self.sweep) == 0 else None
-        raw: Raw = listed(self.model_dump(by_alias=True, exclude_none=True, exclude=absent))
+        raw: paths.Raw = paths.listed(
+            self.model_dump(by_alias=True, exclude_none=True, exclude=absent)
+        )
         return raw
 
     def replace(self, **parts: Any) -> "Scenario":
@@ -295,14 +288,14 @@ class Scenario(ScenarioFacts):
         SpecError
             If a part is wrong, or parts do not fit together.
         """
-        return replaced(self, listed(parts))
+        return replaced(self, paths.listed(parts))
 
     def _repr_html_(self) -> str:
         """Return what was set, not left at its default, as a notebook shows it."""
         content = self.model_dump(
             by_alias=True, exclude_unset=True, exclude={"title", "description"}
         )
-        rows = [(key, show(value)) for key, value in leaves(content)]
+        rows = [(key, show(value)) for key, value in paths.leaves(content)]
         return html_table(rows, title=self.title or self.id, said=[self.description])
 
     def base(self) -> "Scenario":
@@ -330,7 +323,7 @@ class Scenario(ScenarioFacts):
             path
             for swept, values in self.sweep.items()
             for value in values
-            for path, _ in variant_settings(swept, value)
+            for path, _ in paths.variant_settings(swept, value)
         )
         whose = ("owners", "owners.names")
         if not any(path.split(".")[0] == "data" or path in whose for path in set_in_cells):
@@ -382,7 +375,7 @@ class Scenario(ScenarioFacts):
         """Whether records are read from a file, in the base or in a cell of the sweep."""
         if self.data.file is not None:
             return True
-        asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
+        asked = any(path.split(".")[0] in ("data", paths.VARIANT) for path in self.sweep)
         return asked and any(self.cell(item).data.file is not None for item in self.grid())
 
     def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
@@ -401,23 +394,23 @@ class Scenario(ScenarioFacts):
             If the owners are in a table that cannot be read.
         """
         # a variant first, then whole tables, then what is set in them
-        in_order = sorted(chosen, key=lambda path: (path != VARIANT, len(keys(path))))
-        settings = [s for swept in in_order for s in variant_settings(swept, chosen[swept])]
-        swept_paths = [keys(path) for path, _ in settings]
-        if all(path in swept_paths for path in EITHER):
+        in_order = sorted(chosen, key=lambda path: (path != paths.VARIANT, len(paths.keys(path))))
+        settings = [s for swept in in_order for s in paths.variant_settings(swept, chosen[swept])]
+        swept_paths = [paths.keys(path) for path, _ in settings]
+        if all(path in swept_paths for path in paths.EITHER):
             remedy = "allowed is one of algorithm.step and algorithm.rho"
             raise SpecError([Fault("algorithm.step", "both in a cell", remedy)])
         raw = self._open_at({path[0] for path in swept_paths})
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept
         for path, value in settings:
-            set_path(Scenario, raw, path, copy.deepcopy(value))
+            paths.set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
         cell: Scenario = parse(Scenario, raw)
         return cell._taking_part()
 
-    def _open_at(self, sections: set[str]) -> Raw:
+    def _open_at(self, sections: set[str]) -> paths.Raw:
         """Return the scenario without its sweep, some sections as tables, the others as they are.
 
         Cells share the others: they are not read again, nor what they have read of files. Where
@@ -430,7 +423,7 @@ class Scenario(ScenarioFacts):
             for name, field in type(self).model_fields.items()
             if name not in opened
         }
-        raw |= listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
+        raw |= paths.listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
         if counted:
             del raw["owners"]["count"]
         return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
@@ -464,7 +457,9 @@ def _part(before: object, name: str, given: Any) -> Any:
     """Return what comes in the place of a part."""
     if not isinstance(before, Spec) or not isinstance(given, Mapping) or "kind" in given:
         return given
-    rest = {other for (part, field), other in EITHER.items() if part == name and field in given}
+    rest = {
+        other for (part, field), other in paths.EITHER.items() if part == name and field in given
+    }
     gone = (rest - {*given}) & {*type(before).model_fields}
     try:
         return replaced(before, {**given, **dict.fromkeys(gone)})

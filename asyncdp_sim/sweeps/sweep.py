@@ -16,19 +16,10 @@ from asyncdp_sim.runs.replay import made_again, require_same
 from asyncdp_sim.runs.replicates import LEARNING, Workers, processes, simulate_all
 from asyncdp_sim.runs.run import OnNote, reproduce
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps import batch
+from asyncdp_sim.sweeps import batch, status
 from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
-from asyncdp_sim.sweeps.status import (
-    Status,
-    close,
-    errors,
-    is_finished,
-    require_same_making,
-    require_same_scenario,
-    status,
-)
 from asyncdp_sim.theory.predict.all import require_room
 
 CELLS = "running cells"
@@ -43,7 +34,7 @@ def sweep(
     address: str | None = None,
     mixed_versions: bool = False,
     progress: Progress | None = None,
-) -> Status:
+) -> status.Status:
     """Run every cell of a scenario's grid into a sweep directory.
 
     Cells that have the same network share one set of traces, unless their timing depends on the
@@ -98,11 +89,11 @@ def sweep(
     with _at_work(workers, address) as at_work:
         if not into.begun:
             into.begin(scenario)
-        require_same_scenario(scenario, into, place)
-        if is_finished(text, into, cells, place):
-            return status(scenario, place)
+        status.require_same_scenario(scenario, into, place)
+        if status.is_finished(text, into, cells, place):
+            return status.status(scenario, place)
         with into.claimed():
-            require_same_making(text, into, cells, place, mixed_versions=mixed_versions)
+            status.require_same_making(text, into, cells, place, mixed_versions=mixed_versions)
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
             reported = _Cells(progress, len(cells), len(cells) - len(todo))
@@ -111,12 +102,12 @@ def sweep(
             for failed_on_input in _cells_as_they_end(at_work, into, todo, inside):
                 reported.another()
                 on_input += failed_on_input
-            failed = errors(into)
+            failed = status.errors(into)
             if on_input == len(cells):
                 into.discard()
-                return Status(len(cells), 0, failed, None)
-            close(scenario, text, into, cells, failed)
-    return status(scenario, place)
+                return status.Status(len(cells), 0, failed, None)
+            status.close(scenario, text, into, cells, failed)
+    return status.status(scenario, place)
 
 
 class _Cells:

@@ -19,17 +19,9 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Extent, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.words import key_of
+from asyncdp_sim.data.tables import text_columns
 from asyncdp_sim.data.tables.amounts import notation_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
-from asyncdp_sim.data.tables.text_columns import (
-    cells,
-    days,
-    kinds_in,
-    map_text,
-    spelled,
-    with_mark,
-    written,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +163,7 @@ def _replaced(name: str, means: Sequence[float], unread: str, missing: int, misf
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
     """Return one finite number for each cell by what is written in it; NaN for none."""
-    values = map_text(column, code, as_written=True)
+    values = text_columns.map_text(column, code, as_written=True)
     values = np.where(np.isfinite(values), values, np.nan)
     return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
@@ -195,10 +187,10 @@ class Number(Measured):
 
     @override
     def reader(self, public: "pd.Series", decimal: str) -> tuple[Reader, tuple[str, ...]]:
-        kinds = kinds_in(public, decimal)
+        kinds = text_columns.kinds_in(public, decimal)
 
         def read(column: "pd.Series") -> Cells:
-            values, none = cells(column, decimal, kinds)
+            values, none = text_columns.cells(column, decimal, kinds)
             return Cells([values], none)
 
         return read, ()
@@ -251,7 +243,7 @@ class Money(Measured):
             return float(amount.bounded if flag == "bound" else amount.flag == flag)
 
         def read(column: "pd.Series") -> Cells:
-            column = with_mark(column, notation.decimal)
+            column = text_columns.with_mark(column, notation.decimal)
             amount = by_text(column, lambda text: read_value(text).value)
             amount.values.extend(by_text(column, partial(mark, flag)).values[0] for flag in flags)
             return amount
@@ -263,7 +255,7 @@ def texts_of(column: "pd.Series") -> dict[str, int]:
     """Return how many cells have each text that is written in a column."""
     counts = Counter[str]()
     for value, count in column.dropna().astype(object).value_counts().items():
-        counts[written(value)] += int(count)
+        counts[text_columns.written(value)] += int(count)
     return dict(counts)
 
 
@@ -284,7 +276,7 @@ class Date(Measured):
 
     @override
     def own_faults(self) -> Iterator[Fault]:
-        if len(self.since) != 10 or np.isnan(days(self.since)):
+        if len(self.since) != 10 or np.isnan(text_columns.days(self.since)):
             yield Fault("since", repr(self.since), "allowed is a date such as 2020-05-17")
         if len(set(self.parts)) < len(self.parts):
             yield Fault("parts", f"{list(self.parts)}", "allowed is each part once")
@@ -307,7 +299,7 @@ class Date(Measured):
         read = by_text(column, self._days)
         [since_1970] = read.values
         if len(self.parts) == 0:
-            return Cells([since_1970 - days(self.since)], read.misfits)
+            return Cells([since_1970 - text_columns.days(self.since)], read.misfits)
         has_date = ~np.isnan(since_1970)
         when = np.floor(since_1970[has_date]).astype("datetime64[D]")
         values = np.full((len(self.parts), len(since_1970)), np.nan)
@@ -325,9 +317,11 @@ class Date(Measured):
         """Return a text's days since 1970; NaN where it is no such date."""
         text = text.strip()
         if self.format is None:
-            return days(text)
+            return text_columns.days(text)
         try:
-            return days(datetime.strptime(text, self.format).replace(tzinfo=None).isoformat(" "))
+            return text_columns.days(
+                datetime.strptime(text, self.format).replace(tzinfo=None).isoformat(" ")
+            )
         except ValueError:
             return math.nan
 
@@ -516,7 +510,7 @@ def _labelled(name: str, labels: dict[str, float]) -> Codes:
         return labels.get(text.strip(), alike.get(fold(text), np.nan))
 
     def read(column: "pd.Series") -> Cells:
-        values = map_text(column, label)
+        values = text_columns.map_text(column, label)
         return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
     return Codes((name,), read, (0.0,))
@@ -571,7 +565,7 @@ def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
     filled = column.dropna().astype(object)  # a category's texts are those of all cells
     counts = Counter[str]()
     for value, count in filled.value_counts().items():
-        counts[spelled(value).strip()] += int(count)
+        counts[text_columns.spelled(value).strip()] += int(count)
     ranked = sorted(counts, key=lambda text: (-counts[text], text))
     groups: dict[str, list[str]] = {}
     fold = _folding(ranked)
@@ -609,4 +603,4 @@ def usual(public: "pd.Series", decimal: str) -> Encoding:
 
     Numbers where every cell that is there is one, or where none is there; else a dictionary.
     """
-    return Ordinal() if cells(public, decimal)[1].any() else Number()
+    return Ordinal() if text_columns.cells(public, decimal)[1].any() else Number()

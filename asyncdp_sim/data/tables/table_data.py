@@ -19,26 +19,10 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import key_of
-from asyncdp_sim.data import surrogates
+from asyncdp_sim.data import splits, surrogates
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import (
-    BuildRequest,
-    ByColumn,
-    InOrder,
-    SplitKind,
-    TableToSplit,
-    codes_of,
-    ranks_of,
-)
-from asyncdp_sim.data.tables import read
+from asyncdp_sim.data.tables import encoded_columns, read
 from asyncdp_sim.data.tables.column_type import ISO, forms_of
-from asyncdp_sim.data.tables.encoded_columns import (
-    TableEncoder,
-    UnlikeOwners,
-    encoded,
-    learned,
-    target_of,
-)
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, spellings_in, texts_of
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.preprocessing import Projection
@@ -135,8 +119,10 @@ class TableData(TableRecipe):
         lambda self: "data.split" if self.owner_column is None else "data.owner_column"
     )
 
-    _row_split: ClassVar[SplitKind] = trait(
-        lambda self: self.split if self.owner_column is None else ByColumn(column=self.owner_column)
+    _row_split: ClassVar[splits.SplitKind] = trait(
+        lambda self: (
+            self.split if self.owner_column is None else splits.ByColumn(column=self.owner_column)
+        )
     )
 
     _held_back = trait(
@@ -159,8 +145,8 @@ class TableData(TableRecipe):
     def own_faults(self) -> Iterator[Fault]:
         """Yield what does not fit together, before any file is read."""
         yield from super().own_faults()
-        by_name = ByColumn(column=self.owner_column or "")
-        if self.owner_column is not None and self.split not in (InOrder(), by_name):
+        by_name = splits.ByColumn(column=self.owner_column or "")
+        if self.owner_column is not None and self.split not in (splits.InOrder(), by_name):
             rule = f"allowed is nothing with owner_column = {self.owner_column!r}"
             yield Fault("split", str(self.model_dump()["split"]), rule)
         if self.public_path is not None and self.public_overlap:
@@ -235,7 +221,7 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        request = BuildRequest(n_owners, records, streams, swap)
+        request = splits.BuildRequest(n_owners, records, streams, swap)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
         if len(self.sizes) > 0:
@@ -251,7 +237,7 @@ class TableData(TableRecipe):
             read.source_of(self.path),
             raw.places,
             collector,
-            persons=None if self.person is None else codes_of(frame[self.person]),
+            persons=None if self.person is None else splits.codes_of(frame[self.person]),
             order=None if self.order is None else self._ranks(raw, frame[self.order]),
         )
 
@@ -280,10 +266,10 @@ class TableData(TableRecipe):
                 line = f'data.columns.{key_of(name)} = {{ kind = "date", format = "{forms[0]}" }}'
                 problem = f"{name!r}, dates that do not sort as texts"
                 raise DataError([Fault("data.order", problem, f"allowed with {line}")])
-        return ranks_of(column, raw.form.decimal)
+        return splits.ranks_of(column, raw.form.decimal)
 
     @override
-    def encoder(self) -> TableEncoder:
+    def encoder(self) -> encoded_columns.TableEncoder:
         raw, collector = self._raw_table(), FaultCollector()
         table = self._encoded(raw, collector)
         collector.end()
@@ -294,7 +280,7 @@ class TableData(TableRecipe):
         classes = self.classes
         if self._labels == ():
             classes = tuple(spellings_in(public[self.target]))
-        return TableEncoder(
+        return encoded_columns.TableEncoder(
             public[self._feature_columns(raw.frame)],
             self.columns,
             decimal,
@@ -312,7 +298,7 @@ class TableData(TableRecipe):
         for number in range(1, count + 1):
             stand_in = self.stand_in.model_copy(update={"redrawn": number})
             drawn = self.model_copy(update={"stand_in": stand_in})
-            yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
+            yield drawn._stood_in(ground, splits.BuildRequest(n_owners, records, streams.afresh()))
 
     @override
     def public_table(
@@ -321,7 +307,7 @@ class TableData(TableRecipe):
         if self.public_records == 0 or self._row_split.by_target:
             return None
         ground = self._ground()
-        asked = self._to_split(ground, BuildRequest(n_owners, records, streams))
+        asked = self._to_split(ground, splits.BuildRequest(n_owners, records, streams))
         knowledge, _ = ground.known(asked)
         surrogates.require_targets(knowledge)
         return surrogates.PublicTable(knowledge, ground.public, ground.projection)
@@ -333,7 +319,7 @@ class TableData(TableRecipe):
         update = {
             "path": self.own_path,
             "public_path": self.public_path or self.path,
-            "split": InOrder(),
+            "split": splits.InOrder(),
             "owner_column": None,
             "own_path": None,
             "sizes": {},
@@ -398,7 +384,7 @@ class TableData(TableRecipe):
         )
         persons = np.arange(len(raw_public.frame))
         if self.person is not None:
-            persons = codes_of(raw_public.frame[self.person])
+            persons = splits.codes_of(raw_public.frame[self.person])
         public = self._encoded(raw_public, collector)
         collector.end()
         projection = self._projection(*self._public(public, 0, raw_public.places))
@@ -415,7 +401,7 @@ class TableData(TableRecipe):
             self._row_split, frame, first, public, projection, apart, at_the_end, persons
         )
 
-    def _stood_in(self, ground: surrogates.Ground, request: BuildRequest) -> Dataset:
+    def _stood_in(self, ground: surrogates.Ground, request: splits.BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
         table = ground.replaced(self.stand_in, asked, request.streams)
@@ -426,13 +412,15 @@ class TableData(TableRecipe):
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
 
-    def _to_split(self, ground: surrogates.Ground, request: BuildRequest) -> TableToSplit:
+    def _to_split(
+        self, ground: surrogates.Ground, request: splits.BuildRequest
+    ) -> splits.TableToSplit:
         """Return the table to be split; nothing is known of its targets."""
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
         afresh = replace(request, streams=request.streams.afresh())
         values_of = partial(raw_values, ground.frame, key=self._split_key)
-        return TableToSplit(afresh, values_of, len(unknown), held_back, unknown, unknown)
+        return splits.TableToSplit(afresh, values_of, len(unknown), held_back, unknown, unknown)
 
     def _encoded(self, raw: RawTable, collector: FaultCollector) -> Encoded:
         """Return a table as numbers, with targets of 0 where they are wrong."""
@@ -441,17 +429,19 @@ class TableData(TableRecipe):
         options = (self.columns, first_public, form.decimal)
         target, unread, owner = np.zeros(len(frame)), tuple[str, ...](), self.split_column
         with collector.step():
-            target, unread = target_of(frame, self.target, places, *options, owner)
+            target, unread = encoded_columns.target_of(frame, self.target, places, *options, owner)
         beside = None
         if first_public > 0:  # of public rows alone, nobody is compared
-            beside = UnlikeOwners(None if owner is None else frame[owner], first_public)
+            beside = encoded_columns.UnlikeOwners(
+                None if owner is None else frame[owner], first_public
+            )
             if not self._of_labels:  # unread targets have notes of their own
                 beside.add(self.target, target, np.zeros(len(target), dtype=np.bool_))
             if first_public < len(frame):
                 target[beside.without_sums(frame, places, form.decimal)] = np.nan
         public = frame[self._feature_columns(frame)].iloc[first_public:]
-        codes = learned(public, self.columns, form.decimal)
-        matrix, notes = encoded(frame, codes, first_public, beside)
+        codes = encoded_columns.learned(public, self.columns, form.decimal)
+        matrix, notes = encoded_columns.encoded(frame, codes, first_public, beside)
         made = tuple(name for code in codes.values() for name in code.names)
         if len(made) == 0:
             rule = "at least one must be a feature"

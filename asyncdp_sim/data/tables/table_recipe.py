@@ -16,19 +16,8 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
+from asyncdp_sim.data import splits
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.splits import (
-    BuildRequest,
-    HeldOutShare,
-    InOrder,
-    OwnerSplit,
-    Split,
-    SplitKind,
-    TableToSplit,
-    ValuesOf,
-    held_out_note,
-    keep_apart,
-)
 from asyncdp_sim.data.tables.preprocessing import (
     LARGEST,
     EigenUncentred,
@@ -86,8 +75,8 @@ class TableRecipe(DataKind):
     public_records: PublicRecords
     public_overlap: bool = False
     preprocessing: Preprocessing = EigenUncentred()
-    split: Split = InOrder()
-    held_out: HeldOutShare = 0.0
+    split: splits.Split = splits.InOrder()
+    held_out: splits.HeldOutShare = 0.0
     score_on: Literal["participants", "all"] = "participants"
 
     file = trait(lambda self: self.path)
@@ -138,7 +127,7 @@ class TableRecipe(DataKind):
     )
     """How many of the file's last rows are no owner's."""
 
-    _row_split: ClassVar[SplitKind] = trait(lambda self: self.split)
+    _row_split: ClassVar[splits.SplitKind] = trait(lambda self: self.split)
     """How the rows are given to owners: ``split``, unless another field names their column."""
 
     @abstractmethod
@@ -179,8 +168,8 @@ class TableRecipe(DataKind):
     def _dataset(
         self,
         table: Table,
-        values_of: ValuesOf,
-        request: BuildRequest,
+        values_of: splits.ValuesOf,
+        request: splits.BuildRequest,
         source: Source | None = None,
         places: FileRows | None = None,
         collector: FaultCollector | None = None,
@@ -214,7 +203,7 @@ class TableRecipe(DataKind):
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
         streams = request.streams
-        to_split = TableToSplit(
+        to_split = splits.TableToSplit(
             request, values_of, available, held_back, table.target, table.target[first_public:]
         )
         with collector.step():
@@ -228,7 +217,9 @@ class TableRecipe(DataKind):
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         whose = None if persons is None else [persons[r] for r in rows]
         ranks = None if order is None else [order[r] for r in rows]
-        kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams, whose, ranks)
+        kept, apart = splits.keep_apart(
+            self.held_out, [len(r) for r in rows], streams, whose, ranks
+        )
         unowned = np.arange(0)
         if self.score_on == "all":
             unowned = np.delete(np.arange(total), np.concatenate(rows))
@@ -243,7 +234,7 @@ class TableRecipe(DataKind):
             *projection.notes,
             *owned.notes,
             *usage(rows, total, first_public, overlap),
-            *held_out_note(kept, apart),
+            *splits.held_out_note(kept, apart),
             *persons_said(persons, rows, first_public),
             *without_targets([table.target[r] for r in trained], owned.names, real=real),
             *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
@@ -283,12 +274,12 @@ class TableRecipe(DataKind):
             collector.end(Fault("data.public_records", str(self.public_records), rule))
         return first
 
-    def _owned_before(self, request: BuildRequest) -> OwnerSplit:
+    def _owned_before(self, request: splits.BuildRequest) -> splits.OwnerSplit:
         """Return whose rows were before one was replaced: it keeps its owner."""
         recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
         counts = None if request.records is None else tuple(request.records)
         before = recipe.build(request.n_owners, counts, request.streams.afresh())
-        return OwnerSplit(list(before.rows), before.owner_names)
+        return splits.OwnerSplit(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
         """Return what the public rows make of all rows and targets."""

@@ -18,19 +18,10 @@ from asyncdp_sim.core.specification import LONGEST, Positive, Several
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.core.validation import show
+from asyncdp_sim.network import table_file
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.table_file import (
-    Columns,
-    FromFile,
-    by_line,
-    columns_of,
-    is_number,
-    moment_of,
-    shortened,
-    time_of,
-)
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")
@@ -98,7 +89,7 @@ class Reading:
         No interval may end later.
     """
 
-    columns: Columns
+    columns: table_file.Columns
     name: str
     named: bool
     unit: float
@@ -139,10 +130,10 @@ class Reading:
         places: dict[str, int] = {}
         for place, cell in enumerate(cells):
             places.setdefault(cell, place)
-        if self.named or all(cell != "" and time_of(cell) is None for cell in places):
+        if self.named or all(cell != "" and table_file.time_of(cell) is None for cell in places):
             number = {name: place for place, name in enumerate(places, start=1)}
             return np.array([number[cell] for cell in cells]), (), tuple(places)
-        number = {cell: int(cell) if is_number(cell) else 0 for cell in places}
+        number = {cell: int(cell) if table_file.is_number(cell) else 0 for cell in places}
         first = tuple(
             (self.columns.lines[place], number[cell], f"{show(cell)} ({self._where(place)})")
             for cell, place in places.items()
@@ -153,13 +144,13 @@ class Reading:
         """Return starts and ends in time units, (2, rows); NaN where there is none."""
         columns = [self.columns.cells[column] for column in COLUMNS[1:]]
         filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
-        if all(moment_of(cell) is None for cell in filled):
+        if all(table_file.moment_of(cell) is None for cell in filled):
             if self.origin is not None:
                 rule = "allowed only where the file has ISO 8601 times"
                 self.wrong.append((1, Fault("availability.origin", repr(self.origin), rule)))
             return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
         moments = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
-        asked = None if self.origin is None else moment_of(self.origin)
+        asked = None if self.origin is None else table_file.moment_of(self.origin)
         origin = np.fmin.reduce(moments[0], initial=np.inf) if asked is None else asked[0]
         times: Array = (moments - origin) / 1e6 * self.unit
         for row, column in zip(times, COLUMNS[1:], strict=True):
@@ -174,7 +165,7 @@ class Reading:
         cells, zoned = self.columns.cells[column], dict[bool, int]()
         values = np.full(len(cells), np.nan)
         for place, cell in enumerate(cells):
-            moment, time = moment_of(cell), time_of(cell)
+            moment, time = table_file.moment_of(cell), table_file.time_of(cell)
             if allowed == MOMENT and moment is not None:
                 values[place], aware = moment
                 zoned.setdefault(aware, place)
@@ -225,7 +216,7 @@ class Reading:
 KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS)}"
 
 
-class Intervals(FromFile, AvailabilityKind):
+class Intervals(table_file.FromFile, AvailabilityKind):
     """An owner is online exactly in its intervals [start, end) of a file.
 
     An owner without a row is always offline. After its last interval an owner completes the work
@@ -248,7 +239,7 @@ class Intervals(FromFile, AvailabilityKind):
 
     @override
     def own_faults(self) -> Iterator[Fault]:
-        if self.origin is not None and moment_of(self.origin) is None:
+        if self.origin is not None and table_file.moment_of(self.origin) is None:
             yield Fault("origin", repr(self.origin), "allowed is an ISO 8601 time")
         if self.period is not None and to_ticks(self.period) < 1:
             yield Fault("period", str(self.period), "allowed is a tick, 1e-9, or more")
@@ -273,7 +264,7 @@ class Intervals(FromFile, AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table
-        faults = by_line([*table.wrong, *table.strangers(n_owners)], self._name)
+        faults = table_file.by_line([*table.wrong, *table.strangers(n_owners)], self._name)
         return faults or self._misfits(n_owners)
 
     def _misfits(self, n_owners: int) -> list[Fault]:
@@ -286,7 +277,7 @@ class Intervals(FromFile, AvailabilityKind):
             device_names = set(devices)
             lost = dict.fromkeys(name for name in self.names if name not in device_names)
             rule = f"allowed are names in the column owner of {self._name}"
-            return shortened(
+            return table_file.shortened(
                 [Fault("availability.names", repr(name), rule) for name in lost], self._name
             )
         if len(devices) > 0 and len(devices) != n_owners:
@@ -311,8 +302,8 @@ class Intervals(FromFile, AvailabilityKind):
 
     @cached_property
     @override
-    def _content(self) -> Columns:
-        return columns_of(self.path, COLUMNS, KEY, KIND)
+    def _content(self) -> table_file.Columns:
+        return table_file.columns_of(self.path, COLUMNS, KEY, KIND)
 
     @cached_property
     def _table(self) -> IntervalTable:

@@ -17,16 +17,8 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.accountants.own import Accountant, each_once, gaussian_epsilon
-from asyncdp_sim.privacy.mechanisms import (
-    NUMBER_BYTES,
-    AnswerNoise,
-    GaussianShares,
-    MechanismKind,
-    OwnerBudgets,
-    RecordSensitivity,
-    shared,
-)
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace
@@ -178,7 +170,9 @@ class ObserverKind(Variant):
         """Yield additional lines for ``check``."""
         yield from ()
 
-    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
+    def allowed(
+        self, allowance: mechanisms.OwnerBudgets, mechanism: mechanisms.MechanismKind
+    ) -> mechanisms.OwnerBudgets:
         """Return the budgets of answers; in a sum all owners have μ = 1/z of the strictest.
 
         z is the noise multiplier: the noise's standard deviation over the answer's sensitivity.
@@ -195,10 +189,10 @@ class ObserverKind(Variant):
 
     def shares(
         self,
-        noise: AnswerNoise,
-        influence: RecordSensitivity,  # noqa: ARG002
+        noise: mechanisms.AnswerNoise,
+        influence: mechanisms.RecordSensitivity,  # noqa: ARG002
         parts: int,  # noqa: ARG002
-    ) -> AnswerNoise:
+    ) -> mechanisms.AnswerNoise:
         """Return the noise on each answer, where ``noise`` is to hide sums of ``parts`` of them.
 
         An observer may split it otherwise: into as many shares as hide a sum, if some are missing.
@@ -209,7 +203,7 @@ class ObserverKind(Variant):
         """Return the ratio of its noise to the noise against an observer of every answer."""
         return 1.0
 
-    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+    def heard(self, noise: mechanisms.AnswerNoise) -> mechanisms.AnswerNoise:
         """Return the least noise on one answer as this observer sees it."""
         return noise
 
@@ -409,24 +403,24 @@ class AggregateObserver(ObserverKind):
     @override
     def shares(
         self,
-        noise: AnswerNoise,
-        influence: RecordSensitivity,
+        noise: mechanisms.AnswerNoise,
+        influence: mechanisms.RecordSensitivity,
         parts: int,
-    ) -> AnswerNoise:
+    ) -> mechanisms.AnswerNoise:
         if influence.xi == 0 or not (noise.scale > 0).all():
             return noise
-        return shared(noise, influence, self.enough(len(noise.scale)))
+        return mechanisms.shared(noise, influence, self.enough(len(noise.scale)))
 
     @override
-    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+    def heard(self, noise: mechanisms.AnswerNoise) -> mechanisms.AnswerNoise:
         shares = self.enough(len(noise.scale))
-        return noise.summed(shares) if isinstance(noise, GaussianShares) else noise
+        return noise.summed(shares) if isinstance(noise, mechanisms.GaussianShares) else noise
 
     @override
     def aggregation(self, n_owners: int) -> Aggregation | None:
         return Aggregation(
             least=max(1, n_owners - self.dropouts),
-            number_bytes=NUMBER_BYTES,
+            number_bytes=mechanisms.NUMBER_BYTES,
             key_bytes=self.key_bytes,
             share_bytes=self.share_bytes,
             absent_at=None if self.absent_at == "answer" else self.absent_at,

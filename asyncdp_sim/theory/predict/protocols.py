@@ -11,17 +11,8 @@ from typing import TypeVar
 from typing_extensions import override
 
 from asyncdp_sim.core.specification import per_owner
-from asyncdp_sim.network import Network
+from asyncdp_sim.network import Network, protocols
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.network.protocols import (
-    Broadcast,
-    Dispatch,
-    Gossip,
-    Push,
-    Request,
-    Rounds,
-    Servers,
-)
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.network.topology import LEARNER
@@ -46,7 +37,7 @@ class BroadcastFacts(Facts):
     """Answers of owners that all have the same query."""
 
     dependent = "owners answer the same query"
-    protocol: Broadcast
+    protocol: protocols.Broadcast
 
     @override
     def flows(self, jobs: Sequence[float]) -> tuple[float, ...]:
@@ -115,7 +106,7 @@ class DispatchFacts(Facts):
     """
 
     dependent = "the learner chooses the next owner to ask"
-    protocol: Dispatch
+    protocol: protocols.Dispatch
 
     @property
     @override
@@ -282,7 +273,7 @@ class GossipFacts(Facts):
     """
 
     dependent = "neighbours answer in pairs"
-    protocol: Gossip
+    protocol: protocols.Gossip
 
     @override
     def predictions(self) -> Iterator[Prediction]:
@@ -365,7 +356,7 @@ class RequestFacts(Facts):
     """Exchanges that a locked learner gets through."""
 
     fresh = "because of the lock"
-    protocol: Request
+    protocol: protocols.Request
 
     @property
     @override
@@ -441,7 +432,7 @@ class RequestFacts(Facts):
 class PushFacts(Facts):
     """Jobs of owners that nobody locks out."""
 
-    protocol: Push
+    protocol: protocols.Push
 
     @override
     def predictions(self) -> Iterator[Prediction]:
@@ -467,7 +458,7 @@ class RoundsFacts(Facts):
     """Rounds, which last as long as their slowest owners."""
 
     fresh = "a round's answers are all of the newest model"
-    protocol: Rounds
+    protocol: protocols.Rounds
 
     @property
     def asked(self) -> int:
@@ -523,7 +514,7 @@ class ServersFacts(Facts):
     """Steps of several servers."""
 
     fresh = "a server waits for the answers to its own model"
-    protocol: Servers
+    protocol: protocols.Servers
 
     @override
     def predictions(self) -> Iterator[Prediction]:
@@ -560,13 +551,13 @@ class ServersFacts(Facts):
 _T = TypeVar("_T")
 
 PROTOCOLS: Mapping[type, type[Facts]] = {
-    Request: RequestFacts,
-    Push: PushFacts,
-    Broadcast: BroadcastFacts,
-    Rounds: RoundsFacts,
-    Dispatch: DispatchFacts,
-    Servers: ServersFacts,
-    Gossip: GossipFacts,
+    protocols.Request: RequestFacts,
+    protocols.Push: PushFacts,
+    protocols.Broadcast: BroadcastFacts,
+    protocols.Rounds: RoundsFacts,
+    protocols.Dispatch: DispatchFacts,
+    protocols.Servers: ServersFacts,
+    protocols.Gossip: GossipFacts,
 }
 """What is known of protocols."""
 
