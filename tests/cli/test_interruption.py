@@ -70,7 +70,8 @@ def test_wherever_it_starts(here, record_property):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *SIGNALS])
 @pytest.mark.parametrize(
-    "where", ["asyncdp_sim.runs.run.learn_all", "asyncdp_sim.runs.directory.optimum_columns"]
+    "where",
+    ["asyncdp_sim.runs.replicates.learn_all", "asyncdp_sim.results.columns.optimum_columns"],
 )
 def test_who_ends_it_finds_nothing_half_built(number, where, command, here, monkeypatch):
     before = signal.getsignal(number)
@@ -115,7 +116,7 @@ def test_what_is_tidied_up_is_not_interrupted_again(command, monkeypatch):
 
     monkeypatch.setattr("asyncdp_sim.results.write.shutil.rmtree", twice)
     monkeypatch.setattr(
-        "asyncdp_sim.runs.directory.optimum_columns",
+        "asyncdp_sim.results.columns.optimum_columns",
         lambda *_: os.kill(os.getpid(), signal.SIGTERM),
     )
     assert command("run", "small.toml", "--out", "result").code == 143

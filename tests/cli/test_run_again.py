@@ -28,7 +28,7 @@ def times(folder: Path) -> dict[Path, int]:
 def test_the_same_scenario_is_done(command, here, monkeypatch):
     before = times(here)
     monkeypatch.setattr(
-        "asyncdp_sim.runs.run.simulate_all", lambda *_, **__: pytest.fail("it began")
+        "asyncdp_sim.runs.replicates.simulate_all", lambda *_, **__: pytest.fail("it began")
     )
     said = command.done("run", "small.toml", "--out", "r")
     assert said.out.splitlines()[-6:-4] == [DONE, "result in r"]

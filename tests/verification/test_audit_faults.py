@@ -26,7 +26,7 @@ from asyncdp_sim.privacy.accountants.own import Converted, Pure, bare
 from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.privacy.observers import NodeObserver, kind, model
+from asyncdp_sim.privacy.observers import NodeObserver, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -233,8 +233,8 @@ def only_the_first_step_is_charged(patch):
 
 def shares_of_all(patch):
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
-    right = kind.shared
-    patch.setattr(kind, "shared", lambda noise, influence, _: right(noise, influence, 4))
+    right = mechanisms.shared
+    patch.setattr(mechanisms, "shared", lambda noise, influence, _: right(noise, influence, 4))
 
 
 def opened_anyhow(patch):

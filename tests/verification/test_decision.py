@@ -287,8 +287,8 @@ def complaints(*, reused: bool = False) -> set[str]:
 
 
 def _no_variance_of_rows(monkeypatch):
-    monkeypatch.setattr(cross_validation, "of_rows", lambda *_: (0.0, 59.0))
-    monkeypatch.setattr(cross_validation, "of_choices", lambda _: 0.0)
+    monkeypatch.setattr(gain, "of_rows", lambda *_: (0.0, 59.0))
+    monkeypatch.setattr(gain, "of_choices", lambda _: 0.0)
 
 
 def _ties_decide(monkeypatch):

@@ -152,20 +152,20 @@ def _other_unit(known: Array, public: Array) -> str:
     (low, own, high), (lowest, median, highest) = spans
     if low <= highest and high >= lowest:
         return ""
-    how = ""
+    words = ""
     for fahrenheit, celsius in (spans, spans[::-1]):
         first, middle, last = (fahrenheit - 32) / 1.8
         # Temperatures of bodies, rooms and weather: others may be twice as large by chance.
         alike = celsius[0] <= middle <= celsius[2] and abs(celsius[1]) < 60
         if alike and 0.5 < (last - first) / max(celsius[2] - celsius[0], 1e-9) < 2:
-            how = "as between °C and °F"
+            words = "as between °C and °F"
     if min(own, median) > 0:
         ratio = max(own / median, median / own)
         factor = min(FACTORS, key=lambda each: abs(ratio / each - 1))
         if abs(ratio / factor - 1) <= NEAR:
-            how = f"{factor:g} times {'larger' if own > median else 'smaller'}{FACTORS[factor]}"
+            words = f"{factor:g} times {'larger' if own > median else 'smaller'}{FACTORS[factor]}"
     medians = f"the median is {number(own)}, of public rows {number(median)}: "
-    return medians + how if how != "" else ""
+    return medians + words if words != "" else ""
 
 
 def learned(

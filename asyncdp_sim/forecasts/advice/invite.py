@@ -185,8 +185,8 @@ def invite(
         scenarios = {
             each: asked if each == given else _invited(asked, each, names) for each in finalists
         }
-        how: Any = {"private": private, "workers": workers, "progress": progress}
-        best, foreseen, gains = _invitable(scenarios, **how)
+        options: Any = {"private": private, "workers": workers, "progress": progress}
+        best, foreseen, gains = _invitable(scenarios, **options)
         updates = len(finalists) * known.scenario.run.updates
         simulated = contest.afresh([plays[each] for each in finalists], runs(updates), progress)
     return Invited(
@@ -301,7 +301,7 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
 
 
 def _invitable(
-    scenarios: dict[Coalition, Scenario], **how: Any
+    scenarios: dict[Coalition, Scenario], **options: Any
 ) -> tuple[Coalition, Forecast, bool]:
     """Return the first coalition that gains by joining, else the first; and whether it gains.
 
@@ -310,7 +310,7 @@ def _invitable(
     """
     foreseen = dict[Coalition, Forecast]()
     for coalition, scenario in scenarios.items():
-        foreseen[coalition] = forecast(scenario, judged=Asked(own_best="linear"), **how)
+        foreseen[coalition] = forecast(scenario, judged=Asked(own_best="linear"), **options)
         gains = foreseen[coalition].gains
         if scenario.owners.count > 1 and gains is not None and gains.joint < gains.own:
             return coalition, foreseen[coalition], True

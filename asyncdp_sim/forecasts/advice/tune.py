@@ -12,17 +12,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.advice.contest import (
-    CHOOSING,
-    REPLICATES,
-    Advice,
-    Played,
-    advice_on,
-    afresh,
-    along,
-    longest,
-    ratio_of_psi,
-)
+from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.population import FEWEST, Population, affordable, population
 from asyncdp_sim.learning.objectives.records import ABREAST
 from asyncdp_sim.runs.replicates import Workers, processes
@@ -113,7 +103,7 @@ class SimulatedChoice:
     """A choice with what it came to in simulated runs, all of them those of the other choice."""
 
     setting: StepLengthCap
-    simulated: Played
+    simulated: contest.Played
 
     def __str__(self) -> str:
         """Return both."""
@@ -121,7 +111,7 @@ class SimulatedChoice:
 
 
 @dataclass(frozen=True, eq=False)
-class Design(Advice):
+class Design(contest.Advice):
     """The best choice that was found, and the scenario's own.
 
     Attributes
@@ -161,7 +151,7 @@ class Design(Advice):
             lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
-                f"better    {ratio_of_psi(self.ratio, 'as given', 'of the best')}",
+                f"better    {contest.ratio_of_psi(self.ratio, 'as given', 'of the best')}",
             ]
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
@@ -208,7 +198,7 @@ class Search:
         """The choices that the scenario may have."""
         own = self.known.scenario
         capped = not own.privacy.budget.follows_updates
-        return Choices(own.owners.count, capped, longest(own, self.known.dataset))
+        return Choices(own.owners.count, capped, contest.longest(own, self.known.dataset))
 
     def runs(self, updates: float, least: int = FEWEST) -> int:
         """Return how many runs of so many updates, of all choices, are light work."""
@@ -245,7 +235,7 @@ class Search:
         every = ceil(length / LENGTHS) if self.choices.capped else length
         updates = len(settings) * length
         runs = self.runs(updates) if factor == CLOSE else self.runs(updates / SHARE, LEAST)
-        numbers = range(CHOOSING, CHOOSING + runs)
+        numbers = range(contest.CHOOSING, contest.CHOOSING + runs)
         row = list[Compared]()
         lengths, curves = self.played(settings, numbers, every)
         for setting, curve in zip(settings, curves, strict=True):
@@ -260,7 +250,7 @@ class Search:
         """Return lengths (J,), and ψ (R, J) of these runs of choices with one K and one T."""
         scenarios = [setting.into(self.known.scenario) for setting in settings]
         options: Any = {"like": self.known.problem, "workers": self.workers}
-        return along(scenarios, numbers, every, self.known.dataset, **options)
+        return contest.along(scenarios, numbers, every, self.known.dataset, **options)
 
     def ends(self, setting: StepLengthCap, numbers: Sequence[int]) -> Array:
         """Return ψ at the end of these runs of a choice."""
@@ -309,7 +299,7 @@ def tune(
     scenario: Scenario,
     *,
     private: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = contest.REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
     dataset: Dataset | None = None,
@@ -357,17 +347,17 @@ def tune(
     with processes(workers) as at_work:
         search = Search(data, replicates, at_work)
         best = search.best(given)
-        first = CHOOSING + replicates
+        first = contest.CHOOSING + replicates
         others = range(first, first + search.runs(best.updates + given.updates))
         psi, psi_given = (search.ends(choice, others).mean() for choice in (best, given))
         shown = [best, given] if psi < (1 - PAYS) * psi_given else [given]
         runs = search.runs(sum(choice.updates for choice in shown))
-        played = afresh([partial(search.ends, choice) for choice in shown], runs, progress)
+        played = contest.afresh([partial(search.ends, choice) for choice in shown], runs, progress)
     results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
     return Design(
         given=results[-1],
         best=results[0],
         tried=len(search.tried | {given}),
         at_limit=shown[0].updates == search.choices.longest,
-        **advice_on(data, asked, asked if len(shown) == 1 else best.into(asked)),
+        **contest.advice_on(data, asked, asked if len(shown) == 1 else best.into(asked)),
     )

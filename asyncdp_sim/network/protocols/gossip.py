@@ -17,13 +17,7 @@ from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.specification import FAMILY, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.words import number
-from asyncdp_sim.network.clocks import (
-    Clock,
-    DeterministicClock,
-    GammaClock,
-    PoissonClock,
-    ScriptedClock,
-)
+from asyncdp_sim.network import clocks
 from asyncdp_sim.network.graphs import Edge, GossipGraph
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
@@ -141,7 +135,10 @@ def _slower(durations: Iterable[Durations]) -> int | None:
     return max((next(ticks) for ticks in durations if ticks is not None), default=None)
 
 
-EdgeClock = Annotated[PoissonClock | GammaClock | DeterministicClock | ScriptedClock, FAMILY]
+EdgeClock = Annotated[
+    clocks.PoissonClock | clocks.GammaClock | clocks.DeterministicClock | clocks.ScriptedClock,
+    FAMILY,
+]
 """Clocks that edges can have."""
 _BLOCK = 64
 """Gaps that an edge's clock draws at a time; does not change their values."""
@@ -167,7 +164,7 @@ class Gossip(ProtocolKind):
 
     kind: Literal["gossip"] = "gossip"
     graph: GossipGraph
-    clock: EdgeClock = PoissonClock()
+    clock: EdgeClock = clocks.PoissonClock()
 
     @override
     def own_faults(self) -> Iterator[Fault]:
@@ -256,10 +253,10 @@ class Gossip(ProtocolKind):
             learner.kernel.start(meetings.wake((a, b), ticks))
 
 
-def _owners_clocks(clock: Clock) -> list[Fault]:
+def _owners_clocks(clock: clocks.Clock) -> list[Fault]:
     """Return a fault where owners were given clocks, which nobody follows."""
     rule = "under protocol gossip edges have clocks, not owners: set protocol.clock"
-    if isinstance(clock, PoissonClock):  # the default
+    if isinstance(clock, clocks.PoissonClock):  # the default
         shown = not clock.superposed and clock.rate != 1.0
         return [Fault("clock.rate", str(clock.rate), rule)] if shown else []
     return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), rule)]

@@ -7,6 +7,7 @@ import pytest
 from analysis.exact.learning import Expected, exact
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
+from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice import tune as module
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, along, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
@@ -110,7 +111,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
 
 @pytest.mark.long
 def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
-    monkeypatch.setattr(module, "longest", lambda *_: 12)
+    monkeypatch.setattr(contest, "longest", lambda *_: 12)
     quiet = tune(scenario(privacy={"mechanism": "none"}), replicates=2)
     assert quiet.best.setting.updates == 12
     assert "limit     T is the longest that is tried: a longer run may be better" in quiet.lines()
@@ -145,7 +146,7 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
         tune(Scenario.model_validate(raw))
     diverges = [np.full((2, 1), np.inf)]
     monkeypatch.setattr(
-        module, "along", lambda cells, *_, **__: (np.ones(1), diverges * len(cells))
+        contest, "along", lambda cells, *_, **__: (np.ones(1), diverges * len(cells))
     )
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
@@ -173,8 +174,8 @@ def short():
         return along(scenarios, numbers, *rest, **how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "along", seen)
-        patch.setattr(module, "longest", lambda *_: 60)
+        patch.setattr(contest, "along", seen)
+        patch.setattr(contest, "longest", lambda *_: 60)
         return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
 
 
@@ -247,7 +248,7 @@ def test_steps_with_one_cap_are_one_fold(monkeypatch):
         played.append((caps, steps, {each.run.updates for each in scenarios}))
         return along(scenarios, numbers, *rest, **how)
 
-    monkeypatch.setattr(module, "along", seen)
+    monkeypatch.setattr(contest, "along", seen)
     found = tune(scenario(privacy=CAPPED), replicates=4)
     *searched, best, given, _, _ = played
     for caps, steps, lengths in searched:

@@ -63,7 +63,7 @@ def test_the_command_says_so_in_one_line(raised, said, command, here, monkeypatc
     def fails(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("asyncdp_sim.runs.run.simulate_all", fails)
+    monkeypatch.setattr("asyncdp_sim.runs.replicates.simulate_all", fails)
     found = command("run", "small.toml", "--out", "r")
     kept = "finished work is kept; run the same command again to continue"
     assert found.code == 4

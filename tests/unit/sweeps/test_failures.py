@@ -18,7 +18,7 @@ import pytest
 from asyncdp_sim.core.errors import MachineError, ResultError, SpecError
 from asyncdp_sim.reports import answer
 from asyncdp_sim.results import Sweep, read_manifest
-from asyncdp_sim.runs import problem
+from asyncdp_sim.runs import problem, replicates
 from asyncdp_sim.runs import run as runs
 from asyncdp_sim.runs.problem import Problem, drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
@@ -414,8 +414,8 @@ def test_live_cells_learn_live(first, scenario, tmp_path, monkeypatch):
         live.append(task)
         return live_all(network, task, *given, **how)
 
-    live_all = runs.live_all
-    monkeypatch.setattr(runs, "live_all", counted)
+    live_all = replicates.live_all
+    monkeypatch.setattr(replicates, "live_all", counted)
     other = "live" if first == "replay" else "replay"
     swept = {"run.learning": [first, other], "privacy.epsilon": [1.0, 3.0]}
     found = sweep(scenario.model_copy(update={"sweep": swept}), tmp_path / "out")
