@@ -12,16 +12,8 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
+from asyncdp_sim.data.tables import encodings
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder, target_codes
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Codes,
-    Encoding,
-    OneHot,
-    Ordinal,
-    distinct,
-    usual,
-)
 from asyncdp_sim.data.tables.file_form import words_of
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
@@ -317,17 +309,17 @@ def _data(scenario: Scenario) -> dict[str, Any]:
 def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
     """Return how a column of features is read."""
     public, decimal = encoder.public[name], encoder.decimal
-    encoding: Encoding = encoder.declared.get(name) or usual(public, decimal)
+    encoding: encodings.Encoding = encoder.declared.get(name) or encodings.usual(public, decimal)
     learned = encoding.learn(public, name, decimal)
     unknown, codes = list(learned.unknown), None
-    if isinstance(encoding, OneHot):
+    if isinstance(encoding, encodings.OneHot):
         values = [text.removeprefix(f"{name} = ") for text in learned.names]
         codes = dict(zip(values, np.eye(len(values)).tolist(), strict=True))
         unknown = [0.0] * len(values)
-    elif isinstance(encoding, Ordinal):
-        order = distinct(public) if encoding.order is None else encoding.order
+    elif isinstance(encoding, encodings.Ordinal):
+        order = encodings.distinct(public) if encoding.order is None else encoding.order
         codes = {value: [float(j)] for j, value in enumerate(order)}
-    elif isinstance(encoding, ClassLabels):
+    elif isinstance(encoding, encodings.ClassLabels):
         codes, unknown = _labels(encoding.values, learned), [0.0]
     return _read_as(public, decimal, codes, unknown, encoding.labels or ())
 
@@ -355,7 +347,7 @@ def _read_as(
     }
 
 
-def _labels(names: tuple[str, ...], codes: Codes) -> dict[str, list[float]]:
+def _labels(names: tuple[str, ...], codes: encodings.Codes) -> dict[str, list[float]]:
     """Return the labels of classes by their names, and by what spellings have in common."""
     import pandas as pd
 
