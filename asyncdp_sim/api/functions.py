@@ -16,8 +16,7 @@ from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, wa
 from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.decision import Judging
-from asyncdp_sim.scenario import Scenario, from_tables
-from asyncdp_sim.scenario import load as from_file
+from asyncdp_sim.scenario import Scenario, files, from_tables
 from asyncdp_sim.scenario.catalogue import scenario_file
 
 SCENARIO = "a Scenario, a name in the catalogue, the path of a TOML file, or a dict of its tables"
@@ -65,7 +64,7 @@ def load(
         scenario_read, notes = from_tables(scenario, settings, allow_code=allow_code)
     else:
         file = scenario_file(as_path(scenario, "scenario", SCENARIO))
-        scenario_read, notes = from_file(file, settings, allow_code=allow_code)
+        scenario_read, notes = files.load(file, settings, allow_code=allow_code)
     warn(notes)
     return scenario_read
 

@@ -22,8 +22,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.learner import BroadcastQuery as Query
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, one_every, too_impatient
 from asyncdp_sim.trace import Detail, EventKind, Exchange
@@ -239,7 +238,7 @@ class Broadcast(ProtocolKind):
                 if learner.answers_left[owner.number] > 0:
                     kernel.start(self._deliver(owner, learner, query))
 
-    def _deliver(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+    def _deliver(self, owner: Owner, learner: Learner, query: BroadcastQuery) -> Activity:
         """Carry a query to one owner."""
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
@@ -257,7 +256,7 @@ class Broadcast(ProtocolKind):
             else:
                 yield from self._answer(owner, learner, query)
 
-    def _answer(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+    def _answer(self, owner: Owner, learner: Learner, query: BroadcastQuery) -> Activity:
         owner.answers_reserved += 1
         owner.busy = self.own_tick == "drop"
         message = learner.begin(owner.number)
