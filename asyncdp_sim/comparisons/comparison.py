@@ -458,7 +458,9 @@ def _spoken(row: ComparedFigure) -> list[str]:
 
 
 def _wrapped(*said: str) -> list[str]:
-    return [line for paragraph in said for line in textwrap.wrap(paragraph, screen_width())]
+    unbroken = (paragraph.replace(" %", "\u00a0%") for paragraph in said)
+    lines = (line for paragraph in unbroken for line in textwrap.wrap(paragraph, screen_width()))
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> Comparison:

@@ -259,7 +259,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     if scenario.data.held_out > 0:
         yield f"held out: {number(100 * scenario.data.held_out)} % of each owner's records"
     run = scenario.run
-    until = "" if run.until is None else f" or until {run.until:g} time units"
+    until = "" if run.until is None else f" or until {number(run.until)} time units"
     until = in_unit(until, run.time_unit)
     until += "" if run.target is None else f" or down to ψ = {run.target:g}"
     runs = f"{run.replicates:,} replicates of T = {run.updates:,} updates"

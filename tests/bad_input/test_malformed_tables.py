@@ -37,6 +37,14 @@ IMAGES = {
     "an old Excel file": (
         b"\xd0\xcf\x11\xe0" + bytes(range(256)), "an Excel file (.xls): save a sheet as CSV …"
     ),
+    "a Parquet file": (
+        b"PAR1\x15\x04" + bytes(range(256)),
+        "by its first bytes its name would end in .parquet: rename it; …",
+    ),
+    "a gzipped file": (
+        b"\x1f\x8b\x08" + bytes(range(256)),
+        "by its first bytes its name would end in .gz: rename it; …",
+    ),
     "a picture": (
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
         "the file has null characters: it is no text; …",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.csv import InvalidRow
 
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_ZIP, _GZIP, _PARQUET = b"PK\x03\x04", b"\x1f\x8b", b"PAR1\x15"
 _ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
 _PIECE_ROWS = 1_024
@@ -236,7 +236,11 @@ def _require_file(path: str) -> None:
     if file.stat().st_size == 0:
         raise _unreadable(path, "the file is empty")
     with file.open("rb") as begun:
-        called = _ARCHIVES.get(begun.read(len(_ZIP)))
+        start = begun.read(len(_PARQUET))
+    for mark, ending in ((_PARQUET, ".parquet"), (_GZIP, ".gz")):
+        if start.startswith(mark) and not path.endswith(ending):
+            raise _unreadable(path, f"by its first bytes its name would end in {ending}: rename it")
+    called = _ARCHIVES.get(start[: len(_ZIP)])
     if called is not None:
         remedy = "save a sheet as CSV (in Excel: File, Save As, CSV UTF-8)"
         raise _unreadable(path, f"{called}: {remedy}")

@@ -21,7 +21,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.units import LAST_UNIT, TICKS_PER_UNIT
-from asyncdp_sim.core.words import duration, number
+from asyncdp_sim.core.words import agreed, duration, number
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.kind import Diurnal, Outages
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
@@ -259,6 +259,8 @@ OWNER, OF_CROWD = 4000, 300
 """Bytes of an owner: with a clock of its own, or of those for whom one clock ticks."""
 ANSWER, EVENT, POINT, NUMBER = 250, 90, 60, 12
 """Bytes of an answer, of an event that is kept, of a row of the curve, and of a number in it."""
+CELL = 16
+"""Bytes of a feature of a record, at least: it is held as drawn, and as it is learned from."""
 OF_ANSWER, OF_TICK, OF_EVENT, OF_UPDATE = 8e-6, 1e-6, 1e-6, 3e-5
 """Seconds of an answer, of a tick that makes none, of an event that is kept; of an update of all
 replicates together."""
@@ -279,20 +281,21 @@ class Size:
         Bytes.
     seconds : float
         Of one processor.
-    growing : float
-        How much of the memory grows with T.
+    held, growing : float
+        How much of the memory is for records, and how much grows with T.
     sure : bool
         Whether it does: not where a model may reach its target, or owners may leave, long before.
     """
 
     memory: float
     seconds: float
+    held: float
     growing: float
     sure: bool
 
     def fits(self, room: float) -> bool:
         """Return whether a run may fit into so many bytes."""
-        return self.memory <= room or not self.sure
+        return self.memory <= room or not (self.sure or self.held > room)
 
 
 def size(scenario: Any, *, events: bool = False) -> Size:
@@ -323,10 +326,12 @@ def size(scenario: Any, *, events: bool = False) -> Size:
     points = (updates / run.record_every + 2) * (POINT + NUMBER * scenario.numbers)
     growing = replicates * (ANSWER * answers + EVENT * kept + points)
     owner = OF_CROWD if network.superposed else OWNER
+    held = CELL * scenario.data.features * sum(scenario.all_records or ())
     return Size(
-        memory=START + n_owners * (owner + 40 * replicates) + growing,
+        memory=START + n_owners * (owner + 40 * replicates) + held + growing,
         seconds=replicates * (OF_ANSWER * answers + OF_TICK * ticks + OF_EVENT * kept)
         + OF_UPDATE * updates,
+        held=held,
         growing=growing,
         sure=_goes_on(scenario) and (run.until is None or pace is not None),
     )
@@ -363,11 +368,14 @@ def require_room(scenario: Any, *, events: bool = False) -> None:
     run, owners = scenario.run, scenario.owners.count
     fits = f"allowed is what fits into the {number(room / _GIB)} GiB of this machine"
     takes = f"about {number(needed.memory / _GIB)} GiB"
+    if needed.held > room / 2:
+        held = f"{sum(scenario.all_records):,} of all owners, which take {takes}"
+        raise SpecError([Fault("owners.records", held, f"{fits}: lower them")])
     if needed.growing < (needed.memory - START) / 2:
         crowd = "" if scenario.clock.superposed else ', or set clock.population = "superposed"'
         lower = f"{fits}: lower it{crowd}"
         raise SpecError([Fault("owners.count", f"{owners}, which takes {takes}", lower)])
-    asked = f"{run.updates} in {run.replicates} replicates, which takes {takes}"
+    asked = agreed(f"{run.updates} in {run.replicates} replicates, which takes {takes}")
     further = ", and keep no events" if events else ""
     lower = f"lower it or run.replicates, or raise run.record_every{further}"
     raise SpecError([Fault("run.updates", asked, f"{fits}: {lower}")])

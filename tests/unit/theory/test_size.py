@@ -88,7 +88,7 @@ def test_what_cannot_fit_is_refused_at_every_door(door, monkeypatch):
     monkeypatch.setattr(predictions, "machine_memory", lambda: 2.1e8)
     with pytest.raises(SpecError) as error:
         DOORS[door](read({"run": {"updates": 50_000}}))
-    assert refused(error.value).startswith("50000 in 1 replicates, which takes about ")
+    assert refused(error.value).startswith("50000 in 1 replicate, which takes about ")
 
 
 def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):
@@ -117,6 +117,10 @@ def test_events_and_owners_and_rows_take_room(monkeypatch):
     assert refused(error.value, "owners.count").startswith("20000, which takes about ")
     crowd = {"clock": {"kind": "poisson", "rate": 1.0, "population": "superposed"}}
     predictions.require_room(parse(Scenario, written(20_000, crowd)))
+    with pytest.raises(SpecError) as error:
+        predictions.require_room(scenario.replace(owners={"records": 10**7}))
+    many = f"{10**7 * scenario.owners.count:,} of all owners, which take about "
+    assert refused(error.value, "owners.records").startswith(many)
 
 
 TABLE = table(__file__, "size.toml")
