@@ -166,12 +166,10 @@ class ProtocolKind(Variant):
         ticks = f"{number(fsum(rates))}"
         yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {duration}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
-        load = fsum(map(mul, rates, online)) * mean
-        if load > 0:
-            yield (
-                f"offered load: {number(load)} simultaneous exchanges on average, if every online "
-                "tick starts one"
-            )
+        load = number(fsum(map(mul, rates, online)) * mean)
+        if load != "0":
+            exchanges = f"{load} simultaneous exchange{'s' * (load != '1')}"
+            yield f"offered load: {exchanges} on average, if every online tick starts one"
 
 
 def one_every(time: float) -> tuple[float, ...] | None:
