@@ -7,12 +7,11 @@ therefore read by the same loader as the file itself.
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.data.tables.file_form import LONGEST_LINE, PLAIN, FileForm, opened
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, long_cells, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +63,7 @@ def _csv(
     # a mark before the header is no part of a column's name
     charset = "utf-8-sig" if form.charset == "utf-8" else form.charset
     with (
-        _long_cells(),
+        long_cells(),
         opened(path) as packed,
         io.TextIOWrapper(packed, encoding=charset, newline="") as source,
         copy.open("w", encoding=form.charset, newline="") as target,
@@ -84,16 +83,6 @@ def _csv(
                 ]
             written.writerow(line)
     return copy
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Read cells inside that are as long as a line may be."""
-    before = csv.field_size_limit(LONGEST_LINE)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _parquet(

@@ -57,6 +57,8 @@ def test_advice_is_json_too(command):
     assert best["simulated"]["half_width"] >= 0
     assert len(told["market"]["purchase"]["epsilon"]) == 3
     assert told["invite"]["scenario"] is None  # nobody is invited
+    assert {*told["invite"]["best"]["coalition"]} == {"members", "records", "rho", "answers"}
+    assert {*told["invite"]["best"]["simulated"]} == {"psi", "half_width", "runs"}
     [line] = [
         line
         for line in command.done("forecast", "exact.toml", *asked[:3]).out.splitlines()

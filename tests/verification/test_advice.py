@@ -58,10 +58,10 @@ def tuned(asked):
 def invited(asked):
     found, known = invite(asked), population(asked, private=False)
     given = partial(ends, asked, dataset=known.dataset)
-    best = partial(trial, known, found.best)
-    if found.best == found.given:
+    best = partial(trial, known, found.best.coalition)
+    if found.best.coalition == found.given.coalition:
         best = given
-    return (found.simulated[found.best], best), (found.simulated[found.given], given)
+    return (found.best.simulated, best), (found.given.simulated, given)
 
 
 def bought(asked):

@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.tables import table_data
+from asyncdp_sim.data.tables import encoded_columns
 from asyncdp_sim.data.tables.encoded_columns import encoded, learned
 from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
@@ -81,8 +81,8 @@ def without_rows(frame, name, *_):
 @pytest.mark.parametrize(
     ("where", "name", "planted"),
     [
-        (table_data, "encoded", over_all_rows),
-        pytest.param(table_data, "target_of", without_rows, marks=pytest.mark.nightly),
+        (encoded_columns, "encoded", over_all_rows),
+        pytest.param(encoded_columns, "target_of", without_rows, marks=pytest.mark.nightly),
     ],
 )
 def test_a_loader_that_asks_all_rows_is_refuted(
@@ -102,7 +102,7 @@ def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, 
             raise DataError([Fault("data.path", "'maybe'", "allowed is a number")])
         return encoded(frame, *rest)
 
-    monkeypatch.setattr(table_data, "encoded", strict)
+    monkeypatch.setattr(encoded_columns, "encoded", strict)
     said = command("audit", flags(tmp_path, "csv"), "--thorough", "--runs", 100, "--answers", 100)
     assert said.code == 3, said.out
     assert "changing one record stops the run: data.path: given 'maybe'" in said.out
@@ -120,14 +120,16 @@ def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
     assert "of the file" not in found.words
 
 
+@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16"])
-def test_marks_before_the_header_and_long_cells_refute_nothing(tmp_path, charset):
+def test_marks_before_the_header_and_long_cells_refute_nothing(tmp_path, charset, seed):
     """Found by attack: the mark was part of the first column's name, which says whose a row is."""
     x = np.random.default_rng(1).normal(size=(60, 2))
     table = pd.DataFrame({"who": ["a", "b"] * 30, "note": "", "x": x[:, 0], "y": x.sum(axis=1)})
     table.loc[1, "note"] = "long" * 50_000
     data = {"kind": "table", "features": 1, "target": "y", "drop": ["note"]}
     data |= {"preprocessing": "none", "split": {"column": "who"}}
+    data |= {} if seed is None else {"public_seed": seed}
     path = written(tmp_path, table, "csv", data, records=None)
     table.to_csv(tmp_path / "t.csv", index=False, encoding=charset)
     found = neighbours(load(path)[0])

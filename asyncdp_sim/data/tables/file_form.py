@@ -45,6 +45,16 @@ class TooMuch(ValueError):  # noqa: N818
 
 
 @contextmanager
+def long_cells() -> Iterator[None]:
+    """Read cells inside that are as long as a line may be."""
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+@contextmanager
 def raised(limits: Mapping[str, int]) -> Iterator[None]:
     """Read tables up to these limits inside, and in the worker processes that are started there."""
     before = RAISED.set(limits)

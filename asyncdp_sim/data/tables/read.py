@@ -129,7 +129,8 @@ def _said_of(path: str, form: FileForm) -> Iterator[None]:
 
     try:
         _require_file(path)
-        yield
+        with file_form.long_cells():
+            yield
     except TooMuch as error:
         raise DataError([Fault("data.path", repr(path), str(error))]) from None
     except OpenQuoteError:

@@ -1,6 +1,6 @@
 """Advice on the owners that a scenario's learner should invite, by simulated runs of coalitions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -56,44 +56,56 @@ class Coalition:
 
 
 @dataclass(frozen=True, eq=False)
+class Trialled:
+    """A coalition with what its learning came to in simulated runs.
+
+    Attributes
+    ----------
+    coalition : Coalition
+    simulated : Played
+        Its members alone, judged on everybody's rows.
+    owners : Participants
+        All owners, members or not.
+    """
+
+    coalition: Coalition
+    simulated: contest.Played
+    owners: Participants
+
+    def __str__(self) -> str:
+        """Return who they are, and what they come to."""
+        coalition, members = self.coalition, self.coalition.members
+        labels = some_of([self.owners.labels[member - 1] for member in members], 12)
+        owners = "owner" if len(members) == 1 else "owners"
+        size = f"{len(members)} {owners} with {coalition.records} records"
+        settings = f"ρ = {number(coalition.rho)}, K = {coalition.answers}"
+        return f"{size}, {settings}: {self.simulated}; {owners} {labels}"
+
+
+@dataclass(frozen=True, eq=False)
 class Invited(contest.Advice):
     """Advice on the owners to invite to a scenario's learning.
 
     Attributes
     ----------
-    best, everybody, given : Coalition
+    best, everybody, given : Trialled
         Whom to invite, or the best choice where that is nobody; all owners, at the ρ that suits
-        them best of those simulated; and the scenario as it is.
-    others : tuple of Coalition
+        them best of those simulated; and the scenario as it is. Played in the same runs, which had
+        no part in the choosing.
+    others : tuple of Trialled
         The next best.
-    simulated : mapping
-        What each comes to, judged on everybody's rows, in the same runs, which had no part in the
-        choosing.
-    owners : Participants
-        All owners, members or not.
     verdict : str
         What the mean owner gains by the best choice.
     choices : int
         Coalitions with a ρ that were compared by simulated runs.
     """
 
-    best: Coalition
-    everybody: Coalition
-    given: Coalition
-    others: tuple[Coalition, ...]
-    simulated: Mapping[Coalition, contest.Played]
-    owners: Participants
+    best: Trialled
+    everybody: Trialled
+    given: Trialled
+    others: tuple[Trialled, ...]
     verdict: str
     choices: int
-
-    def said(self, coalition: Coalition) -> str:
-        """Return who is in a coalition, and what it comes to."""
-        members = coalition.members
-        labels = some_of([self.owners.labels[member - 1] for member in members], 12)
-        owners = "owner" if len(members) == 1 else "owners"
-        size = f"{len(members)} {owners} with {coalition.records} records"
-        settings = f"ρ = {number(coalition.rho)}, K = {coalition.answers}"
-        return f"{size}, {settings}: {self.simulated[coalition]}; {owners} {labels}"
 
     def lines(self, file: str = "FILE") -> list[str]:
         """Return the advice in words.
@@ -103,24 +115,24 @@ class Invited(contest.Advice):
         file : str
             The scenario and its settings, as typed.
         """
-        best, played = self.simulated[self.best], self.simulated
-        everybody = ratio_of_psi(played[self.everybody].over(best), "of everybody", "of the best")
-        if self.best.members == self.everybody.members:
-            everybody = "none by leaving anybody out: everybody is the best coalition found"
-        given = ratio_of_psi(played[self.given].over(best), "as given", "of the best")
-        if self.best == self.given:
-            given = "none by another ρ: no better choice was found"
-        first = [f"invite    {self.said(self.best)}"]
+        best, given = self.best.simulated, "none by another ρ: no better choice was found"
+        if self.best.coalition != self.given.coalition:
+            given = ratio_of_psi(self.given.simulated.over(best), "as given", "of the best")
+        everybody = "none by leaving anybody out: everybody is the best coalition found"
+        if self.best.coalition.members != self.everybody.coalition.members:
+            ratio = self.everybody.simulated.over(best)
+            everybody = ratio_of_psi(ratio, "of everybody", "of the best")
+        first = [f"invite    {self.best}"]
         if self.scenario is None:
-            first = [f"invite    {NOBODY}", f"best      {self.said(self.best)}"]
+            first = [f"invite    {NOBODY}", f"best      {self.best}"]
         return [
             *first,
             f"gains     {self.verdict}",
-            f"everybody {self.said(self.everybody)}",
-            f"given     {self.said(self.given)}",
+            f"everybody {self.everybody}",
+            f"given     {self.given}",
             f"better    {everybody}",
             f"better    {given}",
-            *contest.following([(self.said(each), played[each]) for each in self.others], best),
+            *contest.following([(trial, trial.simulated) for trial in self.others], best),
             f"runs      {contest.compared(best, f'chose the best of {self.choices} choices')}",
             *self.source(f"{file} --invite"),
         ]
@@ -189,14 +201,16 @@ def invite(
         best, foreseen, gains = _invitable(scenarios, **options)
         updates = len(finalists) * known.scenario.run.updates
         simulated = contest.afresh([plays[each] for each in finalists], runs(updates), progress)
+    trialled = {
+        coalition: Trialled(coalition, played, known.participants)
+        for coalition, played in zip(finalists, simulated, strict=True)
+    }
     return Invited(
         **contest.advice_on(known, asked, scenarios[best] if gains else None),
-        best=best,
-        everybody=everybody,
-        given=given,
-        others=tuple(each for each in finalists if each not in (best, everybody, given)),
-        simulated=dict(zip(finalists, simulated, strict=True)),
-        owners=known.participants,
+        best=trialled[best],
+        everybody=trialled[everybody],
+        given=trialled[given],
+        others=tuple(trialled[each] for each in finalists if each not in (best, everybody, given)),
         verdict=decide(foreseen).decision,
         choices=len(coalitions),
     )

@@ -28,7 +28,7 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     raw = banks((400, 400), (1.0, 1.0))
     found = invite(Scenario.model_validate(raw), replicates=8)
     same = "better    none by leaving anybody out: everybody is the best coalition found"
-    assert (same in found.lines()) == (found.best.members == (1, 2))
+    assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
     kept = replace(found, best=found.everybody)
     assert same in kept.lines()
     own = replace(found, best=found.given)
@@ -75,7 +75,7 @@ def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
     """With the verdict that a forecast of the scenario it ends with gives."""
     asked = Scenario.model_validate(banks(records, (epsilon,) * len(records)))
     found = invite(asked, replicates=4)
-    assert min(len(each.members) for each in (found.best, *found.others)) > 1
+    assert min(len(each.coalition.members) for each in (found.best, *found.others)) > 1
     if found.scenario is not None:
         again = forecast(found.scenario)
         assert again.gains.joint < again.gains.own
@@ -94,7 +94,7 @@ def test_coalitions_in_rounds_leave_out_an_owner_with_much_noise():
     raw = banks((400, 900, 300), (5.0, 5.0, 0.05), updates=30)
     raw |= {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", "step": 0.2}}
     found = invite(Scenario.model_validate(raw), replicates=4)
-    assert 3 not in found.best.members
+    assert 3 not in found.best.coalition.members
 
 
 def test_candidates_that_are_alike_are_counted_once(monkeypatch):

@@ -327,7 +327,7 @@ def test_advice_calls_owners_by_name():
     bought = buy(named(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
     found = invite(named(), replicates=2)
-    said = found.said(found.everybody)
+    said = str(found.everybody)
     assert "; owners 1 (St. Mary's), 2 (" in said
     assert said.endswith(", 3 (costs $5 or $6, whi…)")
 
