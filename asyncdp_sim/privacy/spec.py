@@ -532,10 +532,8 @@ def _beyond(privacy: Privacy, n_owners: int) -> Iterator[Fault]:
     least, largest = privacy.mechanism.calibrated
     hint = f"with mechanism {privacy.mechanism.kind}"
     if privacy.accountant is not None:
-        least, largest = (
-            max(least, composition.COMPOSABLE[0]),
-            min(largest, composition.COMPOSABLE[1]),
-        )
+        low, high = composition.COMPOSABLE
+        least, largest = max(least, low), min(largest, high)
         hint += f" and accountant {privacy.accountant.kind}"
     hint = f"allowed is {least:g} to {largest:g} {hint}"
 
