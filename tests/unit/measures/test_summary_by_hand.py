@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists, tuples
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
@@ -246,8 +247,6 @@ def test_a_list_has_one_number_per_owner():
 
 # Balanced accuracy of any number of classes, and AUC of two, beside scikit-learn's.
 
-sklearn = pytest.importorskip("sklearn.metrics")
-
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 9])
 def test_every_class_counts_alike(classes):
@@ -261,7 +260,7 @@ def test_every_class_counts_alike(classes):
     else:
         y = drawn + 1.0
         z = np.eye(classes)[guessed][:, :-1] * 5 - (guessed == classes - 1)[:, None] * 5.0
-    expected = sklearn.balanced_accuracy_score(drawn, guessed)
+    expected = balanced_accuracy_score(drawn, guessed)
     assert BALANCED.formula(z[None], y)[0] == pytest.approx(expected)
 
 
@@ -272,6 +271,6 @@ def test_softmax_of_two_classes_has_an_auc():
     z = y + 2 * rng.normal(size=300)
     assert AUC in scores_of(SoftmaxLoss(2))
     assert AUC not in scores_of(SoftmaxLoss(3))
-    expected = sklearn.roc_auc_score(y, z)
+    expected = roc_auc_score(y, z)
     models = np.stack([-z, z])[..., None]  # (2, m, 1)
     np.testing.assert_allclose(AUC.of(models, y), [expected, 1 - expected])
