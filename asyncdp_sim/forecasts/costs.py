@@ -8,7 +8,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision.forecast import CostAgainst, EnergyForecast
-from asyncdp_sim.forecasts.population import Population, value_alone
+from asyncdp_sim.forecasts.population import Population, value_alone, with_privacy
 from asyncdp_sim.measures.energy import expected
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
@@ -68,7 +68,7 @@ def applying(scenario: Scenario) -> list[ObserverKind]:
     own = scenario.privacy.listener
     if own not in ways:
         ways.append(own)
-    return [way for way in ways if len(way.misfits(_with(scenario, {"observer": way}))) == 0]
+    return [way for way in ways if len(way.misfits(with_privacy(scenario, observer=way))) == 0]
 
 
 def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
@@ -84,7 +84,7 @@ def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
 def _against(
     known: Population, observer: ObserverKind, psi: float, noise_free: float
 ) -> CostAgainst:
-    asked = _with(known.scenario, {"observer": observer})
+    asked = with_privacy(known.scenario, observer=observer)
     privacy, n_owners = asked.privacy, asked.owners.count
     accountant = asked.accountant
     scope = Streams(asked.run.seed).within("forecast", "observer")
@@ -114,8 +114,3 @@ def _quieter(budgets: Array, learned: Array, delta: float) -> float:
         if spent > 0
     ]
     return min(1.0, max(shares, default=1.0))
-
-
-def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
-    privacy = scenario.privacy.model_copy(update=changed)
-    return scenario.model_copy(update={"privacy": privacy})

@@ -47,7 +47,7 @@ from asyncdp_sim.decision.forecast import (
 )
 from asyncdp_sim.decision.gain import HALVES
 from asyncdp_sim.decision.predictors import boosts
-from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
+from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.gains import (
     EncodedRows,
     fresh_rows,
@@ -504,7 +504,7 @@ def _on(known: Population, dataset: Dataset, noise_records: Ints | None = None) 
 def _tasks(known: Population, factors: Sequence[float]) -> list[Any]:
     """Return what is learned with each factor of the budgets: models alone, without their ψ."""
     budgets, own = known.scenario.privacy.asked(known.scenario.owners.count), known.problem.task
-    tasks = [own if factor == 1.0 else task_at(known, factor * budgets) for factor in factors]
+    tasks = [own if factor == 1.0 else known.task_at(factor * budgets) for factor in factors]
     every = known.scenario.run.updates
     return [replace(task, record_every=every, fitted=False) for task in tasks]
 

@@ -18,7 +18,6 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.network import Network
 from asyncdp_sim.runs import replicates
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario
@@ -47,12 +46,10 @@ def affordable(
 
 def work(scenario: Scenario, dataset: Dataset) -> float:
     """Return the numbers that an update reads, and what it takes besides as if it read more."""
-    p = float(scenario.data.features)
-    rows = p
+    p = rows = float(scenario.data.features)
     bound = scenario.privacy.sensitivity
-    clipped = bound is not None and bound.clip_bound is not None
-    if clipped or scenario.sampled:
-        rows = float(np.mean([len(targets) for targets in dataset.targets]))
+    if (bound is not None and bound.clip_bound is not None) or scenario.sampled:
+        rows = float(np.mean(dataset.records))
     return STIR + p * rows
 
 
@@ -106,23 +103,12 @@ class QuickRuns:
 
     Attributes
     ----------
-    network : Network
-    seed : int
-    live : bool
-        Whether timing looks at models.
+    scenario : Scenario
+        Whose network and seed they have.
     """
 
-    network: Network
-    seed: int
-    updates: int
-    live: bool
+    scenario: Scenario
     _traces: dict[int, Trace] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_scenario(cls, scenario: Scenario) -> "QuickRuns":
-        """Return those of a scenario's network and seed."""
-        run = scenario.run
-        return cls(scenario.network, run.seed, run.updates, run.learning == "live")
 
     def learned(
         self,
@@ -151,26 +137,23 @@ class QuickRuns:
         progress : Progress, optional
             Receives the progress.
         """
-        less: dict[str, Any] = {} if whole else {"record_every": self.updates}
+        network, run = self.scenario.network, self.scenario.run
+        less: dict[str, Any] = {} if whole else {"record_every": run.updates}
         quick = [replace(task, held_out=None, watched=None, **less) for task in tasks]
         with one_thread(), replicates.processes(workers) as at_work:
             options: Any = {"workers": at_work, "progress": progress}
-            if self.live:
+            if run.learning == "live":
                 both = [
-                    replicates.live_all(self.network, task, self.seed, numbers, **options)
+                    replicates.live_all(network, task, run.seed, numbers, **options)
                     for task in quick
                 ]
                 return both[0][0], [learned for _, learned in both]
-            traces = self._networks_of(numbers, options)
-            return traces, replicates.learn_all(quick, self.seed, numbers, traces, **options)
-
-    def _networks_of(self, numbers: Sequence[int], how: Any) -> list[Trace]:
-        """Return the networks of replicates, simulated once each."""
-        new = [number for number in numbers if number not in self._traces]
-        if len(new) > 0:
-            made = replicates.simulate_all(self.network, self.seed, new, **how)
-            self._traces.update(zip(new, made, strict=True))
-        return [self._traces[number] for number in numbers]
+            new = [number for number in numbers if number not in self._traces]
+            if len(new) > 0:
+                made = replicates.simulate_all(network, run.seed, new, **options)
+                self._traces.update(zip(new, made, strict=True))
+            traces = [self._traces[number] for number in numbers]
+            return traces, replicates.learn_all(quick, run.seed, numbers, traces, **options)
 
 
 def final_psi(curve: npt.NDArray[np.void]) -> Array:
@@ -249,6 +232,11 @@ class Population:
         """Who takes part."""
         return self.scenario.participants(self.dataset.owner_names)
 
+    def task_at(self, budgets: Array) -> Task:
+        """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
+        scenario = with_privacy(self.scenario, epsilon=tuple(budgets.tolist()))
+        return prepare(scenario, self.dataset, self.problem, noise_of=self.noise_records).task
+
 
 def choosing(scenario: Scenario, known: Population) -> Scenario:
     """Return a scenario that says so where its settings were chosen from private records."""
@@ -299,16 +287,14 @@ def population(
     with one_thread():
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = prepare(scenario, dataset, like)
-    runs = QuickRuns.from_scenario(scenario)
     private = private and not drawn
-    return Population(scenario, dataset, problem, private, words, runs, asked)
+    return Population(scenario, dataset, problem, private, words, QuickRuns(scenario), asked)
 
 
-def task_at(known: Population, budgets: Array) -> Task:
-    """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
-    privacy = known.scenario.privacy.model_copy(update={"epsilon": tuple(budgets.tolist())})
-    scenario = known.scenario.model_copy(update={"privacy": privacy})
-    return prepare(scenario, known.dataset, known.problem, noise_of=known.noise_records).task
+def with_privacy(scenario: Scenario, **changed: object) -> Scenario:
+    """Return a scenario with these fields of ``privacy``, which are not validated."""
+    privacy = scenario.privacy.model_copy(update=changed)
+    return scenario.model_copy(update={"privacy": privacy})
 
 
 def value_alone(known: Population) -> Array:
@@ -392,10 +378,8 @@ def simulated(
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:
     """Return the mean over replicates; one that has ended stays where it ended."""
-    curves = [
-        curve[column][curve["replicate"] == replicate]
-        for replicate in np.unique(curve["replicate"])
-    ]
+    every = curve["replicate"]
+    curves = [curve[column][every == replicate] for replicate in np.unique(every)]
     longest = max(map(len, curves))
     held = [np.append(values, np.full(longest - len(values), values[-1])) for values in curves]
     return np.asarray(np.mean(held, axis=0))

@@ -120,8 +120,8 @@ def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_pa
 @pytest.mark.parametrize(("choices", "most"), [(1, 3), (2, 9), (7, 8), (12, 40), (13, 100)])
 def test_a_contest_knows_how_many_runs_it_takes(choices, most):
     told = Told()
-    winner([lambda numbers, c=c: np.full(len(numbers), float(c))
-            for c in range(choices)], most, told)  # fmt: skip
+    winner({c: lambda numbers, c=c: np.full(len(numbers), float(c))
+            for c in range(choices)}, most, told)  # fmt: skip
     [(total, done)] = told.counts().values()
     assert done[-1] == total
 

@@ -125,7 +125,9 @@ def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
     """
     monkeypatch.setattr(
         "asyncdp_sim.forecasts.advice.contest.afresh",
-        lambda plays, *_: [Played(play(range(CHOOSING, CHOOSING + 8))) for play in plays],
+        lambda plays, *_: {
+            choice: Played(play(range(CHOOSING, CHOOSING + 8))) for choice, play in plays.items()
+        },
     )
     monkeypatch.setattr("asyncdp_sim.forecasts.advice.contest.winner", most_lucky)
     rows, _ = covered(invited, range(240), (7, 11))
@@ -133,6 +135,5 @@ def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
 
 
 def most_lucky(plays, *_):
-    """Return the places of choices by eight runs each."""
-    means = [float(play(range(CHOOSING, CHOOSING + 8)).mean()) for play in plays]
-    return np.argsort(means, kind="stable").tolist()
+    """Return choices by eight runs each."""
+    return sorted(plays, key=lambda each: plays[each](range(CHOOSING, CHOOSING + 8)).mean())

@@ -5,10 +5,10 @@ known better than either. The best of many choices in some runs was also lucky i
 figures are therefore from other runs, which had no part in the choice.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from asyncdp_sim.forecasts.population import (
     Population,
     QuickRuns,
     choosing,
+    final_psi,
     half_width,
     overflowed,
     work,
@@ -33,6 +34,7 @@ from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import RELEASE
 
+Choice = TypeVar("Choice")
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
 REPLICATES = 100
@@ -56,6 +58,11 @@ class Played:
     """
 
     final: Array
+
+    @classmethod
+    def from_curve(cls, curve: npt.NDArray[np.void]) -> "Played":
+        """Return what the runs of a curve end at."""
+        return cls(final_psi(curve))
 
     @property
     def psi(self) -> float:
@@ -89,65 +96,80 @@ class Played:
             return ratio, 0.0
         return ratio, half_width(self.final - ratio * other.final) / abs(other.psi)
 
+    def times(self, best: "Played") -> str:
+        """Return in words how many times as large it is as that of the best choice."""
+        ratio, half = self.over(best)
+        times = f"{plus_minus(ratio, half)} times" if isfinite(ratio) else "not comparable with"
+        return f"{times} ψ of the best"
 
-def winner(plays: Sequence[Play], most: int, progress: Progress | None = None) -> list[int]:
-    """Return the places of choices from the best on, the worse half left out again and again.
+    def against(self, other: "Played", whose: str, whose_other: str) -> str:
+        """Return in words how many times as large it is as that of another choice.
+
+        Parameters
+        ----------
+        other : Played
+            In the same runs.
+        whose, whose_other : str
+            Of which choices they are.
+        """
+        ratio, half = self.over(other)
+        if not isfinite(ratio):
+            return f"not a number: ψ {whose} is not finite"
+        of = f"ψ {whose} over ψ {whose_other}, in the same runs"
+        text = f"{plus_minus(ratio, half)} times ({of})"
+        return text if ratio - half > 1 else f"{text}: not shown to pay"
+
+
+def winner(
+    plays: Mapping[Choice, Play], most: int, progress: Progress | None = None
+) -> list[Choice]:
+    """Return choices from the best on, the worse half left out again and again.
 
     Each that is left has twice as many runs in the next heat, the former ones among them. The
     order is by the mean ψ of the heat in which a choice was left out, later heats first.
 
     Parameters
     ----------
-    plays : sequence of callable
+    plays : mapping
+        How each choice is simulated.
     most : int
         Runs of a choice, ≥ 1, in the last heat.
     progress : Progress, optional
         Told how many runs are done, of all heats together.
     """
-    advance = counted(
-        progress, f"comparing {len(plays)} choices: runs", _runs_of_all_heats(len(plays), most)
-    )
-    left, out = list(range(len(plays))), list[int]()
-    seen = [np.zeros(0) for _ in plays]
-    runs = min(FIRST, most)
-    while True:
-        for place in left:
-            done = len(seen[place])
-            numbers = range(CHOOSING + done, CHOOSING + runs)
-            seen[place] = np.concatenate([seen[place], plays[place](numbers)])
+    heats = list(_heats(len(plays), most))
+    total = sum(choices * (runs - before) for choices, before, runs in heats)
+    advance = counted(progress, f"comparing {len(plays)} choices: runs", total)
+    left, out = list(plays), list[Choice]()
+    seen = dict.fromkeys(plays, np.zeros(0))
+    for choices, before, runs in heats:
+        left, out = left[:choices], left[choices:] + out
+        numbers = range(CHOOSING + before, CHOOSING + runs)
+        for choice in left:
+            seen[choice] = np.concatenate([seen[choice], plays[choice](numbers)])
             advance(len(numbers))
-        left.sort(key=lambda place: float(seen[place].mean()))
-        if runs >= most or len(left) == 1:
-            return left + out
-        half = _number_kept(len(left))
-        left, out = left[:half], left[half:] + out
-        runs = min(2 * runs, most)
+        left.sort(key=lambda choice: float(seen[choice].mean()))
+    return left + out
 
 
-def _number_kept(left: int) -> int:
-    """Return how many of the choices in a heat are in the next."""
-    return max(min(LEFT, left), left // 2)
-
-
-def _runs_of_all_heats(left: int, most: int) -> int:
-    """Return how many runs all heats of so many choices take together."""
-    runs, total = min(FIRST, most), left * min(FIRST, most)
-    while runs < most and left > 1:
-        left, before = _number_kept(left), runs
-        runs = min(2 * runs, most)
-        total += left * (runs - before)
-    return total
+def _heats(choices: int, most: int) -> Iterator[tuple[int, int, int]]:
+    """Yield how many choices are left in each heat, and their runs before it and after it."""
+    before, runs = 0, min(FIRST, most)
+    yield choices, before, runs
+    while runs < most and choices > 1:
+        choices, before, runs = max(min(LEFT, choices), choices // 2), runs, min(2 * runs, most)
+        yield choices, before, runs
 
 
 def afresh(
-    plays: Sequence[Play], replicates: int, progress: Progress | None = None
-) -> list[Played]:
+    plays: Mapping[Choice, Play], replicates: int, progress: Progress | None = None
+) -> dict[Choice, Played]:
     """Return what choices come to in runs 1 … R, which had no part in the choosing."""
-    total = len(plays) * replicates
-    advance = counted(progress, f"simulating the best {len(plays)} afresh: runs", total)
-    played = []
-    for play in plays:
-        played.append(Played(play(range(1, replicates + 1))))
+    count = len(plays)
+    advance = counted(progress, f"simulating the best {count} afresh: runs", count * replicates)
+    played = dict[Choice, Played]()
+    for choice, play in plays.items():
+        played[choice] = Played(play(range(1, replicates + 1)))
         advance(replicates)
     return played
 
@@ -222,7 +244,7 @@ def along(
     for scenario in scenarios:
         like = prepare(scenario, dataset, like)
         tasks.append(replace(like.task, record_every=every))
-    runs = QuickRuns.from_scenario(scenarios[0])
+    runs = QuickRuns(scenarios[0])
     _, learned = runs.learned(tasks, numbers, whole=True, workers=workers)
     return lengths, [_at(outcome.curve, lengths) for outcome in learned]
 
@@ -235,33 +257,6 @@ def _at(curve: npt.NDArray[np.void], lengths: Ints) -> Array:
     return np.stack(
         [psi[np.searchsorted(k, lengths, "right") - 1] for psi, k in zip(parts, ks, strict=True)]
     )
-
-
-def ratio_of_psi(known: tuple[float, float], other: str, this: str) -> str:
-    """Return in words how many times as large another choice's ψ is.
-
-    Parameters
-    ----------
-    known : tuple of float
-        The ratio of simulated means in the same runs, and the half width of its 95 % interval.
-    other, this : str
-        Whose ψ is divided, and by whose.
-    """
-    ratio, half = known
-    if not isfinite(ratio):
-        return f"not a number: ψ {other} is not finite"
-    text = f"{plus_minus(ratio, half)} times (ψ {other} over ψ {this}, in the same runs)"
-    return text if ratio - half > 1 else f"{text}: not shown to pay"
-
-
-def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str]:
-    """Return the next best choices, and how many times as large the ψ of each is."""
-    lines = []
-    for choice, simulated in others:
-        ratio, half = simulated.over(best)
-        times = f"{plus_minus(ratio, half)} times" if isfinite(ratio) else "not comparable with"
-        lines.append(f"next best {choice}; {times} ψ of the best")
-    return lines
 
 
 def compared(best: Played, others: str) -> str:

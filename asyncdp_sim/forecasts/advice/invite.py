@@ -14,10 +14,9 @@ from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision.forecast import Asked, Forecast
 from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import ratio_of_psi
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import Population, affordable, population
-from asyncdp_sim.runs.replicates import Workers, processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.forecast import decide
 
@@ -77,9 +76,10 @@ class Trialled:
         coalition, members = self.coalition, self.coalition.members
         labels = some_of([self.owners.labels[member - 1] for member in members], 12)
         owners = "owner" if len(members) == 1 else "owners"
-        size = f"{len(members)} {owners} with {coalition.records} records"
-        settings = f"ρ = {number(coalition.rho)}, K = {coalition.answers}"
-        return f"{size}, {settings}: {self.simulated}; {owners} {labels}"
+        size = (
+            f"{len(members)} {owners} with {coalition.records} records, ρ = {number(coalition.rho)}"
+        )
+        return f"{size}, K = {coalition.answers}: {self.simulated}; {owners} {labels}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +117,10 @@ class Invited(contest.Advice):
         """
         best, given = self.best.simulated, "none by another ρ: no better choice was found"
         if self.best.coalition != self.given.coalition:
-            given = ratio_of_psi(self.given.simulated.over(best), "as given", "of the best")
+            given = self.given.simulated.against(best, "as given", "of the best")
         everybody = "none by leaving anybody out: everybody is the best coalition found"
         if self.best.coalition.members != self.everybody.coalition.members:
-            ratio = self.everybody.simulated.over(best)
-            everybody = ratio_of_psi(ratio, "of everybody", "of the best")
+            everybody = self.everybody.simulated.against(best, "of everybody", "of the best")
         first = [f"invite    {self.best}"]
         if self.scenario is None:
             first = [f"invite    {NOBODY}", f"best      {self.best}"]
@@ -132,7 +131,7 @@ class Invited(contest.Advice):
             f"given     {self.given}",
             f"better    {everybody}",
             f"better    {given}",
-            *contest.following([(trial, trial.simulated) for trial in self.others], best),
+            *(f"next best {trial}; {trial.simulated.times(best)}" for trial in self.others),
             f"runs      {contest.compared(best, f'chose the best of {self.choices} choices')}",
             *self.source(f"{file} --invite"),
         ]
@@ -183,9 +182,13 @@ def invite(
     updates = len(coalitions) * known.scenario.run.updates
     runs = partial(affordable, known.scenario, known.dataset, most=replicates)
     with processes(workers) as at_work:
-        plays = {each: _play(known, each, given, at_work) for each in coalitions}
-        order = contest.winner(list(plays.values()), runs(contest.SHARE * updates), progress)
-        ranking = [coalitions[place] for place in order]
+        plays = dict[Coalition, contest.Play]()
+        for each in coalitions:
+            own, rows = known.scenario, known.dataset
+            if each != given:  # which is simulated as it is
+                own, rows = by_themselves(known, each)
+            plays[each] = partial(contest.ends, own, dataset=rows, workers=at_work)
+        ranking = contest.winner(plays, runs(contest.SHARE * updates), progress)
         first = dict[tuple[int, ...], Coalition]()
         for each in ranking:
             first.setdefault(each.members, each)
@@ -200,11 +203,8 @@ def invite(
         options: Any = {"private": private, "workers": workers, "progress": progress}
         best, foreseen, gains = _invitable(scenarios, **options)
         updates = len(finalists) * known.scenario.run.updates
-        simulated = contest.afresh([plays[each] for each in finalists], runs(updates), progress)
-    trialled = {
-        coalition: Trialled(coalition, played, known.participants)
-        for coalition, played in zip(finalists, simulated, strict=True)
-    }
+        played = contest.afresh({each: plays[each] for each in finalists}, runs(updates), progress)
+    trialled = {each: Trialled(each, of, known.participants) for each, of in played.items()}
     return Invited(
         **contest.advice_on(known, asked, scenarios[best] if gains else None),
         best=trialled[best],
@@ -222,9 +222,8 @@ def _as_given(known: Population) -> Coalition:
     size, algorithm = scenario.owners.count, scenario.algorithm
     rule, updates, sigma = algorithm.one_on_one, scenario.run.updates, scenario.model.sigma
     step = algorithm.step_length if rule is None else rule.rho_of(size, updates, sigma)
-    records = int(known.problem.task.objective.records.sum())
-    answers = max(scenario.network.answers_allowed)
-    return Coalition(tuple(range(1, size + 1)), records, step, answers)
+    members, records = tuple(range(1, size + 1)), known.problem.task.objective.records.sum()
+    return Coalition(members, int(records), step, max(scenario.network.answers_allowed))
 
 
 def _refuse(scenario: Scenario) -> None:
@@ -268,25 +267,14 @@ def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
         yield Coalition(members, records, rho, answers)
 
 
-def _play(
-    known: Population, coalition: Coalition, given: Coalition, workers: Workers
-) -> contest.Play:
-    """Return how a coalition's members are simulated by themselves; the given one is as it is."""
-    scenario, dataset = known.scenario, known.dataset
-    if coalition != given:
-        scenario, dataset = by_themselves(known, coalition)
-    return partial(contest.ends, scenario, dataset=dataset, workers=workers)
-
-
 def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Dataset]:
     """Return the scenario of a coalition's members alone, and its records.
 
     Those of all others stay, as rows of nobody, for f and θ*.
     """
-    places = [member - 1 for member in coalition.members]
-    dataset = known.dataset.of_owners(places, range(len(known.dataset.targets)))
+    own, all_rows = known.scenario, range(len(known.dataset.targets))
+    dataset = known.dataset.of_owners([member - 1 for member in coalition.members], all_rows)
     dataset = replace(dataset, held_out_features=(), held_out_targets=())
-    own = known.scenario
     return _invited(own, coalition, own.owners.participants).base(), dataset
 
 

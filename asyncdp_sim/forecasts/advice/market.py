@@ -11,8 +11,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.population import Population, affordable, final_psi, population, task_at
-from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.forecasts.population import Population, affordable, population, with_privacy
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.market import Demand, Purchase, cheapest
 
@@ -21,9 +20,7 @@ RUNS = 400
 REMEDY = "to compare budgets without prices, sweep privacy.epsilon"
 
 
-def demand(
-    known: Population, *, runs: int = RUNS, workers: int = 1, progress: Progress | None = None
-) -> Demand:
+def demand(known: Population, *, workers: int = 1, progress: Progress | None = None) -> Demand:
     """Measure what the noise of each owner costs, in runs in which it alone has noise.
 
     Models are linear in the noise, Z_i = θ_T with owner i's noise − θ_T without any, and noise has
@@ -32,8 +29,6 @@ def demand(
     Parameters
     ----------
     known : Population
-    runs : int
-        At most; fewer where they would take long.
     workers : int
         Processes, ≥ 1; never change a result.
     progress : Progress, optional
@@ -45,18 +40,20 @@ def demand(
         If expected ψ is not affine in the noise variances, noise is not Laplace noise for a fixed
         number of answers, or learning diverges.
     """
-    judge, scenario = _judge(known), known.scenario
+    _refuse(known)
+    judge, scenario = known.judge, known.scenario
+    if judge is None:  # which is refused
+        raise TypeError("no quadratic loss")
     own = scenario.privacy.epsilons(scenario.owners.count)
     budgets = np.where(np.isfinite(own), own, 1.0)
     # (N, N): in row i noise at ε_i for owner i, and none for the others
     budgets_alone = np.where(np.eye(len(budgets), dtype=bool), budgets, np.inf)
-    noisy = [task_at(known, row) for row in budgets_alone]
-    tasks = [known.problem.task.without_noise(), *noisy]
-    runs = affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, runs)
+    tasks = [known.problem.task.without_noise(), *(known.task_at(row) for row in budgets_alone)]
+    runs = affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, RUNS)
     numbers = range(contest.CHOOSING, contest.CHOOSING + runs)
     _, learned = known.quick_runs.learned(tasks, numbers, workers=workers, progress=progress)
     without_noise, *with_noise_of_one = learned
-    free = float(final_psi(without_noise.curve).mean())
+    free = contest.Played.from_curve(without_noise.curve).psi
     shifts = np.stack([one.models - without_noise.models for one in with_noise_of_one])  # (N, R, p)
     if not (np.isfinite(free) and np.isfinite(shifts).all()):
         raise SpecError([Fault("algorithm", "a step with which learning diverges", "lower it")])
@@ -67,8 +64,8 @@ def demand(
     return Demand(free, np.square(budgets) * cost / judge.least)
 
 
-def _judge(known: Population) -> Quadratic:
-    """Return the quadratic objective that ψ is of; refuse if its mean is not affine in 1/ε_i²."""
+def _refuse(known: Population) -> None:
+    """Refuse a scenario whose mean ψ is not affine in 1/ε_i²."""
     scenario, privacy, algorithm = known.scenario, known.scenario.privacy, known.scenario.algorithm
     outside = algorithm.answers_once or algorithm.obfuscates or algorithm.handles_gradients
     plain = privacy.laplace_variance and privacy.budget.named_answers
@@ -81,9 +78,6 @@ def _judge(known: Population) -> Quadratic:
         "owners share records, so that none can sell its budget alone": privacy.overlap > 1,
     }
     contest.refuse(reasons, "a scenario whose noise has no price", REMEDY)
-    if known.judge is None:
-        raise TypeError("no quadratic loss, which is refused above")
-    return known.judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +130,8 @@ class PurchaseResult(contest.Advice):
             The scenario and its settings, as typed.
         """
         it = self.purchase
-        ratio = self.with_equal.over(self.simulated)
+        better = self.with_equal.against(self.simulated, "with equal budgets", "with those bought")
         prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
-        asked = f"--market {prices} --target {it.target:g}"
         return [
             *(
                 f"{self.owners.said(i)}: ε = {number(epsilon)} for {number(paid)}"
@@ -148,10 +141,10 @@ class PurchaseResult(contest.Advice):
             f"target {it.target:g}: {self.verdict}",
             f"equal     ε = {number(self.equal)} for every owner, same money: {self.with_equal}",
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
-            f"better    {contest.ratio_of_psi(ratio, 'with equal budgets', 'with those bought')}",
+            f"better    {better}",
             f"margin    {number(it.price_of_target)} for each unit of ψ less",
             f"runs      {contest.compared(self.simulated, 'measured the cost of noise')}",
-            *self.source(f"{file} {asked}"),
+            *self.source(f"{file} --market {prices} --target {it.target:g}"),
         ]
 
 
@@ -201,14 +194,14 @@ def buy(
     cost, own_budgets = np.asarray(prices, dtype=float), own.privacy.epsilons(own.owners.count)
     equal = np.full(len(cost), purchase.total / cost.sum())
     beginning(progress, "these budgets, equal ones and the given ones")
-    choices = [task_at(known, epsilon) for epsilon in (purchase.epsilon, equal, own_budgets)]
+    choices = [known.task_at(epsilon) for epsilon in (purchase.epsilon, equal, own_budgets)]
     runs = affordable(own, known.dataset, 3 * own.run.updates, replicates)
     _, learned = known.quick_runs.learned(choices, range(1, 1 + runs), **options)
-    bought, with_equal, as_given = (contest.Played(final_psi(choice.curve)) for choice in learned)
+    bought, with_equal, as_given = (contest.Played.from_curve(choice.curve) for choice in learned)
     # Not validated: an owner whose noise costs nothing sells no ε at all.
-    privacy = asked.privacy.model_copy(update={"epsilon": tuple(purchase.epsilon.tolist())})
+    advised = with_privacy(asked, epsilon=tuple(purchase.epsilon.tolist()))
     return PurchaseResult(
-        **contest.advice_on(known, asked, asked.model_copy(update={"privacy": privacy})),
+        **contest.advice_on(known, asked, advised),
         owners=known.participants,
         purchase=purchase,
         simulated=bought,

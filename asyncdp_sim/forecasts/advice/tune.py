@@ -142,7 +142,8 @@ class Design(contest.Advice):
         file : str
             The scenario and its settings, as typed.
         """
-        if self.best is self.given:
+        best, given = self.best.simulated, self.given.simulated
+        if best is given:
             lines = [
                 f"best      as given, {self.best}",
                 "better    none: no better choice was found",
@@ -151,14 +152,13 @@ class Design(contest.Advice):
             lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
-                f"better    {contest.ratio_of_psi(self.ratio, 'as given', 'of the best')}",
+                f"better    {given.against(best, 'as given', 'of the best')}",
             ]
-        runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [
             *lines,
-            f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
-            "half of a 95 % interval",
+            f"runs      {len(best.final)} of each choice, with the same networks and noise; ± is "
+            "the longer half of a 95 % interval",
             f"search    {self.tried} choices of the step and K, each at its best T, compared by "
             "other simulated runs",
             *([limit] if self.at_limit else []),
@@ -352,8 +352,9 @@ def tune(
         psi, psi_given = (search.ends(choice, others).mean() for choice in (best, given))
         shown = [best, given] if psi < (1 - PAYS) * psi_given else [given]
         runs = search.runs(sum(choice.updates for choice in shown))
-        played = contest.afresh([partial(search.ends, choice) for choice in shown], runs, progress)
-    results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
+        plays = {choice: partial(search.ends, choice) for choice in shown}
+        played = contest.afresh(plays, runs, progress)
+    results = [SimulatedChoice(*pair) for pair in played.items()]
     return Design(
         given=results[-1],
         best=results[0],
