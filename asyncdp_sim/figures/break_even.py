@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.core.words import as_float, known, number
+from asyncdp_sim.core.words import known, number
 from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import label, row_labels
 from asyncdp_sim.figures.style import THEORY, VERMILION, looks
-from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm, named_guarantee
 
 EPSILON = "privacy.epsilon"
@@ -85,11 +85,14 @@ def select(sweep: Sweep) -> list[JointSeries] | str:
     if EPSILON not in sweep.paths:
         return f"{EPSILON} is not swept"
     rest = [path for path in sweep.paths if path != EPSILON]
-    cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
+    updated = (cell for cell in sweep.cells if cell.result.summary["updates"] > 0)
+    cells = [cell for cell in updated if 0 < known(cell.values[EPSILON]) < np.inf]
     series = JointSeries.grouped(cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON]))
     if not 1 <= len(series) <= MOST_SERIES:
         return f"{len(series)} lines, and {MOST_SERIES} can be shown"
-    if len({_way(line.results[0]) for line in series}) < len(series):
+    privacy = (line.results[0].scenario["privacy"] for line in series)
+    ways = {json.dumps(fields | {"epsilon": None}, sort_keys=True) for fields in privacy}
+    if len(ways) < len(series):
         return "lines that hide data in the same way"
     if min(len(line.at) for line in series) < LEAST:
         return f"fewer than {LEAST} budgets"
@@ -118,7 +121,9 @@ def select_alone(sweep: Sweep) -> list[JointSeries] | str:
     return series
 
 
-def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | None) -> Declaration:
+def declared(
+    found: Sequence[JointSeries], rows: Sequence[Columns], own: Array | None
+) -> Declaration:
     """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
     marks: list[Layer] = []
     half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
@@ -206,25 +211,20 @@ _CAPTION = (
 )
 
 
-def caption(found: list[JointSeries]) -> str:
+def caption(found: Sequence[JointSeries]) -> str:
     """Return what is said below a picture with own models."""
-    return (
-        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; a "
-        "joint model below a line fits all records better. "
-        f"{decision(found)}"
-    )
+    own = "Each gray line is ψ of one owner's own model, trained without noise; a joint model below"
+    return f"{_CAPTION} {own} a line fits all records better. {decision(found)}"
 
 
-def decision(found: list[JointSeries]) -> str:
+def decision(found: Sequence[JointSeries]) -> str:
     """Return how many own models the joint one fits better than, and from which ε on half."""
     if len(found) > 1:
-        places = [
-            "at no ε shown" if line.half[0] == np.inf else f"from ε = {line.half[0]:.2g} on"
-            for line in found
-        ]
+        text = "the joint model fits better than half of the own models"
+        halves = {line.name: line.half[0] for line in found}
         return " ".join(
-            f"{line.name}: the joint model fits better than half of the own models {place}."
-            for line, place in zip(found, places, strict=True)
+            f"{name}: {text} {'at no ε shown' if half == np.inf else f'from ε = {half:.2g} on'}."
+            for name, half in halves.items()
         )
     [joint] = found
     low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
@@ -261,27 +261,12 @@ def _alone(result: Result) -> Array:
     return np.asarray(result.of_owners("psi_alone").mean(axis=0))
 
 
-def _way(result: Result) -> str:
-    """Return all of a scenario's privacy but ε, as a text."""
-    settings = {key: value for key, value in result.scenario["privacy"].items() if key != "epsilon"}
-    return json.dumps(settings, sort_keys=True)
-
-
-def _finite(cell: Cell) -> bool:
-    epsilon = as_float(cell.values[EPSILON])
-    return epsilon is not None and 0 < epsilon < np.inf
-
-
 FIGURE = sweep_figure.SweepFigure(
     "break-even", select_alone, rows_of_owners,
-    lambda found, rows: declared(list(found), rows, found[0].alone),
-    lambda found, _: caption(list(found)),
+    lambda found, rows: declared(found, rows, found[0].alone), lambda found, _: caption(found),
 )  # fmt: skip
 WAYS = sweep_figure.SweepFigure(
-    "guarantees",
-    select_ways,
-    rows,
-    lambda found, rows: declared(list(found), rows, None),
-    lambda *_: _CAPTION,
-)
+    "guarantees", select_ways, rows,
+    lambda found, rows: declared(found, rows, None), lambda *_: _CAPTION,
+)  # fmt: skip
 """The same without own models, each way to hide records with its guarantee."""

@@ -1,6 +1,6 @@
 """Quantities that differ between settings of a sweep: against a number, or side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,16 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured, wrapped
 from asyncdp_sim.figures.style import BLUE, LOG_MOST, WIDE, is_wide, looks
-from asyncdp_sim.figures.sweep_figure import (
-    QUANTITIES,
-    Series,
-    SweepFigure,
-    ends,
-    is_number,
-    least_in_words,
-)
+from asyncdp_sim.figures.sweep_figure import QUANTITIES, Series, SweepFigure, ends, is_number
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import axis
 
@@ -61,14 +55,11 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
     values = sweep.varying
     if len(values) > 2:
         return f"{len(values)} paths are swept, and one or two can be shown"
-    able = [
-        path
-        for path, swept in values.items()
-        if path != SEED and len(swept) >= FEWEST_VALUES and all(map(is_number, swept))
-    ]
+    numbers = {path: len(swept) for path, swept in values.items() if all(map(is_number, swept))}
+    able = [path for path, count in numbers.items() if path != SEED and count >= FEWEST_VALUES]
     if len(able) == 0:
         return f"no number is swept over {FEWEST_VALUES} values or more"
-    path = max(able, key=lambda each: len(values[each]))
+    path = max(able, key=numbers.__getitem__)
     rest = [other for other in values if other != path]
     cells, selection = sweep.cells, ""
     for other in rest:
@@ -81,22 +72,19 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
         shown = {ordered[round(step * n)] for n in range(FEW_SERIES)}
         cells = tuple(cell for cell in cells if cell.values[other] in shown)
         selection = f"{len(shown)} of {len(ordered)} values of {other}"
+    of_all = {"path": path, "selection": selection}
     return CellsOfLine.grouped(
-        cells,
-        lambda c: c.label(rest),
-        lambda c: float(c.values[path]),
-        path=path,
-        selection=selection,
+        cells, lambda c: c.label(rest), lambda c: float(c.values[path]), **of_all
     )
 
 
 def _declare_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declaration:
     """Return a panel of each quantity worth drawing over the swept number, with 95 % intervals."""
-    path, shown = drawn[0].path, _columns_worth_drawing(rows)
+    path, shown = drawn[0].path, _shown(rows, worth_drawing)
     x = np.unique([value for series in drawn for value in series.at])
     finite = x[np.isfinite(x)]
-    wide = bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
     low, high = finite[0], finite[-1]
+    wide = bool(low > 0 and high >= WIDE * low)
     # ε = ∞ is drawn beyond the largest finite value
     place_of_infinity = high * (high / low) ** 0.2 if wide else high + 0.2 * (high - low)
     places = np.where(np.isfinite(x), x, place_of_infinity).tolist()
@@ -119,7 +107,7 @@ def _declare_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> D
         numbers = np.concatenate([ends(table, column) for table in rows], axis=1)
         several.append(Panel(marks, horizontal, _vertical_axis(column, numbers)))
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
-    title = least_in_words(rows, PSI, MEDIAN, "series", path)
+    title = sweep_figure.least_in_words(rows, PSI, MEDIAN, "series", path)
     return Declaration(several, (7.2, height), title)
 
 
@@ -132,10 +120,10 @@ def _vertical_axis(column: str, numbers: Array) -> Side:
     return Side(QUANTITIES[column][0], wide, limits, grid=True)
 
 
-def _columns_worth_drawing(rows: Sequence[Columns]) -> list[str]:
+def _shown(rows: Sequence[Columns], drawn: Callable[[str, Sequence[Columns]], bool]) -> list[str]:
     """Return the columns of the quantities that are drawn, ψ first; ψ alone if there are none."""
     columns = dict.fromkeys((PSI, *QUANTITIES))
-    return [column for column in columns if worth_drawing(column, rows)] or [PSI]
+    return [column for column in columns if drawn(column, rows)] or [PSI]
 
 
 def worth_drawing(column: str, rows: Sequence[Columns]) -> bool:
@@ -155,7 +143,7 @@ def _lines_coincide(column: str, path: str, rows: Sequence[Columns]) -> bool:
 
 def _caption_against(drawn: Sequence[CellsOfLine], rows: Sequence[Columns]) -> str:
     """Return the caption, with the quantities that are left out and why."""
-    shown = _columns_worth_drawing(rows)
+    shown = _shown(rows, worth_drawing)
     names = [
         QUANTITIES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for column in shown
@@ -212,7 +200,7 @@ def _select_settings(sweep: Sweep) -> list[Series] | str:
 
 def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     """Return a panel of each quantity that differs between settings, with 95 % intervals."""
-    shown = _columns_to_compare(rows)
+    shown = _shown(rows, _differs)
     across = min(SIDE_BY_SIDE, len(shown))
     lines = [wrapped(series.name, NAME, 3) for series in drawn]
     tallest = max(line.count("\n") + 1 for line in lines)
@@ -226,7 +214,9 @@ def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Decla
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _horizontal_axis(column, values), side))
     size = (7.2, height * -(-len(shown) // across) + 0.5)
-    return Declaration(several, size, least_in_words(rows, PSI, MEDIAN, "setting"), across)
+    return Declaration(
+        several, size, sweep_figure.least_in_words(rows, PSI, MEDIAN, "setting"), across
+    )
 
 
 def _horizontal_axis(column: str, values: Array) -> Side:
@@ -242,12 +232,6 @@ def _horizontal_axis(column: str, values: Array) -> Side:
     return Side(name, limits=limits, grid=True)
 
 
-def _columns_to_compare(rows: Sequence[Columns]) -> list[str]:
-    """Return the quantities that differ between settings; ψ where none does."""
-    columns = dict.fromkeys((PSI, *QUANTITIES))
-    return [column for column in columns if _differs(column, rows)] or [PSI]
-
-
 def _differs(column: str, rows: Sequence[Columns]) -> bool:
     """Return whether a quantity is known in more than one setting, and differs between them."""
     values = np.array([table[column][0] for table in rows])
@@ -259,7 +243,7 @@ def _differs(column: str, rows: Sequence[Columns]) -> bool:
 
 def _caption_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> str:
     """Return the caption, with the quantities that are left out and why."""
-    shown = _columns_to_compare(rows)
+    shown = _shown(rows, _differs)
     text = f"Quantities that differ between {len(drawn)} settings"
     if not _differs(shown[0], rows):
         text = f"No quantity differs by 5 % between {len(drawn)} settings: {MEDIAN} is drawn"

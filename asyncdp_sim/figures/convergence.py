@@ -82,11 +82,9 @@ def by_time(lines: Sequence[CurveLine]) -> Picture:
     ResultError
         If a curve is absent or damaged.
     """
-    shown = (
-        "ψ of the central model against simulated time; each replicate is a step function of time"
-    )
+    shown = "ψ of the central model against simulated time; each replicate is a step function"
     unit = unit_of(line.result.manifest["scenario"] for line in lines)
-    return _drawn("convergence-by-time", lines, "time", time_axis(unit), shown)
+    return _drawn("convergence-by-time", lines, "time", time_axis(unit), f"{shown} of time")
 
 
 def quartiles(result: Result, axis: str, since: float | None = None) -> Quartiles:

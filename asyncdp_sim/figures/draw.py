@@ -144,9 +144,8 @@ def _curves(lines: Sequence[CurveLine], notes: list[str]) -> list[Shown]:
         return []
     replicates = [line.result.columns("curve", "replicate")[0] for line in updated]
     if all(np.unique(column, return_counts=True)[1].max() <= ENDS for column in replicates):
-        notes.append(
-            "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
-        )
+        why = "ψ was recorded at the beginning and the end alone (run.record_every)"
+        notes.append(f"convergence: {why}")
         return []
     results = [line.result for line in updated]
     shown: list[Shown] = [(convergence.by_update(updated), results)]

@@ -24,6 +24,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.units import in_unit
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures import style
 from asyncdp_sim.scenario import Participants
 
@@ -112,6 +114,10 @@ class Side:
     owners: Participants | None = None
     manner: Literal["", "whole", "share"] = ""
     grid: bool = False
+
+    def in_unit(self, unit: str | None) -> "Side":
+        """Return the side with times in a named unit, if they have one."""
+        return replace(self, name=in_unit(self.name, unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,10 +259,11 @@ def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
         if axis_side.owners is not None:
             style.owner_ticks(axes, side, axis_side.owners)
         ticks, labels = axis_side.ticks, axis_side.labels
-        if ticks is not None and labels is None:
-            style.number_ticks(axis, ticks)
-        elif ticks is not None and labels is not None:
-            named = side == "x" and max(map(len, labels), default=0) > LONG
+        if ticks is not None:
+            if labels is None:
+                ticks = sorted(set(ticks))
+                labels = list(map(number, ticks))
+            named = side == "x" and max(map(len, axis_side.labels or ()), default=0) > LONG
             if named and len("  ".join(labels)) > LETTERS * room:
                 axis.set_tick_params(labelrotation=style.TILT)
                 labels = [text.replace("\n", ", ") for text in labels]

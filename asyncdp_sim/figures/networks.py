@@ -170,7 +170,8 @@ def pictures(
     for figure in figures:
         reasons = [figure.why_not(network.results[0]) for network in networks]
         able = [network for network, why in zip(networks, reasons, strict=True) if why is None]
-        drawn = _spread(able)
+        step = max(1.0, (len(able) - 1) / (MOST - 1))
+        drawn = [able[round(step * place)] for place in range(min(len(able), MOST))]
         lacking = dict.fromkeys(reason for reason in reasons if reason is not None)
         if len(networks) == 0:
             lacking["nothing was updated"] = None
@@ -185,9 +186,3 @@ def pictures(
             planned.append((figure.picture(drawn), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
-
-
-def _spread(networks: Sequence[DrawnNetwork]) -> list[DrawnNetwork]:
-    """Return at most six of these networks, evenly spread."""
-    step = max(1.0, (len(networks) - 1) / (MOST - 1))
-    return [networks[round(step * place)] for place in range(min(len(networks), MOST))]

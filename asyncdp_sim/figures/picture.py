@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
 from functools import cached_property
@@ -15,13 +15,12 @@ from typing import Any, Literal
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.words import agreed, as_float, numbers
+from asyncdp_sim.core.words import agreed, numbers
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.drawer import Declaration, draw
 from asyncdp_sim.figures.style import DPI, VERMILION, laid_out, leaves_frame, style
@@ -243,7 +242,7 @@ def run_settings(results: Sequence[Result]) -> str:
     """Return the settings of the runs shown: N, n_i, T, R, ε, seed, data, source and digest."""
     scenarios = [result.scenario for result in results]
     records = [float(n) for result in results for n in result.columns("owners", "records")[0]]
-    claimed = [value for s in scenarios for value in _epsilons(s["privacy"].get("epsilon"))]
+    claimed = [epsilon for result in results for epsilon in labels.budgets(result.manifest)]
     repeated = numbers(float(len(result.replicates)) for result in results)
     parts = [
         f"N = {numbers(float(result.n_owners) for result in results)} owners",
@@ -274,11 +273,6 @@ def captions_page(
     return "\n\n".join(parts) + "\n"
 
 
-def _epsilons(given: object) -> list[float]:
-    listed = given if isinstance(given, list) else [given]
-    return [value for value in map(as_float, listed) if value is not None]
-
-
 def _source(scenario: Mapping[str, Any]) -> str:
     """Return where a scenario comes from; where it does not say so truly, where its data do."""
     named, data = scenario.get("source"), scenario["data"]
@@ -288,10 +282,8 @@ def _source(scenario: Mapping[str, Any]) -> str:
 
 
 def _data(data: dict[str, object]) -> str:
-    kind = str(data["kind"])
-    if "path" in data:
-        return f"{kind}, file {data['path']}"
-    return f"{kind} (synthetic)"
+    where = f", file {data['path']}" if "path" in data else " (synthetic)"
+    return f"{data['kind']}{where}"
 
 
 RASTER_DPI = 150
@@ -316,8 +308,9 @@ def inline(picture: Picture, prefix: str, largest: int) -> tuple[str, tuple[floa
     """
     text = _drawn(picture.figure, prefix)
     if len(text) > largest:
-        for artist in _plotted(picture.figure):
-            artist.set_rasterized(True)
+        for axes in picture.figure.axes:
+            for artist in (*axes.lines, *axes.collections, *axes.patches, *axes.images):
+                artist.set_rasterized(True)
         text = _drawn(picture.figure, prefix)
     for superfluous in (_PROLOGUE, _METADATA, _COMMENT, _STYLE):
         text = superfluous.sub("", text)
@@ -344,8 +337,3 @@ def _drawn(figure: Figure, salt: str) -> str:
     ):
         figure.savefig(drawn, format="svg", dpi=RASTER_DPI, metadata={"Date": None})
     return drawn.getvalue()
-
-
-def _plotted(figure: Figure) -> Iterator[Artist]:
-    for axes in figure.axes:
-        yield from (*axes.lines, *axes.collections, *axes.patches, *axes.images)

@@ -4,7 +4,7 @@ First the looks of the kinds of marks; then the marks, which a run's events amou
 kind, place and times; then the diagram.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
@@ -33,20 +33,19 @@ def events_of(result: Result, replicate: int) -> Table:
     ResultError
         If the result kept no events, or its table is damaged.
     """
-    names = ("replicate", "tick", "kind", "owner", "message", "attempt", "detail")
-    columns = dict(zip(names, result.columns("events", *names), strict=True))
-    chosen = columns["replicate"] == replicate
-    columns = {name: column[chosen] for name, column in columns.items()}
-    rows = np.empty(np.count_nonzero(chosen), dtype=EVENTS)
-    for name in ("tick", "owner"):
-        rows[name] = columns[name]
-    for name in ("message", "attempt"):  # null, which a frame reads as NaN, is none
-        rows[name] = np.nan_to_num(columns[name].astype(float))
+    names = ("tick", "owner", "message", "attempt", "kind", "detail")
+    replicates, *columns = result.columns("events", "replicate", *names)
+    chosen = replicates == replicate
+    *numbers, kinds, details = (column[chosen] for column in columns)
+    rows = np.empty(len(kinds), dtype=EVENTS)
+    for name, values in zip(names, numbers, strict=False):
+        # null, which a frame reads as NaN, is none
+        rows[name] = values if name in ("tick", "owner") else np.nan_to_num(values.astype(float))
     try:
-        rows["kind"] = [EventKind[kind] for kind in columns["kind"]]
+        rows["kind"] = [EventKind[kind] for kind in kinds]
         rows["detail"] = [
             _DETAILS[detail.replace("_", "-") if isinstance(detail, str) else None]
-            for detail in columns["detail"]
+            for detail in details
         ]
     except KeyError as error:
         raise not_a_result(result.directory, f"an unknown event, {error}") from None
@@ -323,15 +322,6 @@ def _numbers(updates: Ints, first_k: int, room: float) -> Iterator[Layer]:
             free = x + room * max(1, len(str(k)) / 3)
 
 
-def _keys(kinds: Collection[str], airtime: int | None) -> list[Layer]:
-    """Return what the legend shows of these kinds of marks."""
-    keys = [look.key() for kind, look in LOOKS.items() if kind in kinds]
-    if airtime is not None and any(kind in kinds for kind in ON_AIR):
-        shade = {"facecolor": LOOKS[spans.ANSWER].colour}
-        keys.append(Layer("boxes", name="on air, by how it ends", look=shade))
-    return keys
-
-
 PAGE = 9.0  # inches
 WINDOW = 20.0
 MOST_MESSAGES = 60  # more arrows than that hide one another
@@ -406,8 +396,11 @@ def diagram(
     layers = [
         *_layers(rows, line, (first, last), on_air),
         *_numbers(rows["start"][rows["what"] == UPDATE], 1 + int((made < first).sum()), room),
-        *_keys(set(rows["what"].tolist()), on_air),
+        *(look.key() for kind, look in LOOKS.items() if kind in rows["what"]),
     ]
+    if on_air is not None and np.isin(rows["what"], ON_AIR).any():
+        shade = {"facecolor": LOOKS[spans.ANSWER].colour}
+        layers.append(Layer("boxes", name="on air, by how it ends", look=shade))
     named = dict(zip(participants.numbers, participants.labels, strict=True))
     labels = ["learner" if learner else "meetings", *(plain_text(named[owner]) for owner in shown)]
     unit = unit_of([result.manifest["scenario"]])

@@ -3,7 +3,7 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import cycle
@@ -154,16 +154,8 @@ BAND = "#999999"
 GRAY = "#666666"
 """Of keys that stand for lines of any colour."""
 
-SIZES = {
-    "font.size": 9,
-    "axes.labelsize": 9,
-    "axes.titlesize": 7.5,
-    "legend.title_fontsize": 9,
-    "legend.fontsize": 8,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-}
-"""Of letters, in points, at the width of a page."""
+_SHEET_OF_ALL = Path(__file__).with_name("pictures.mplstyle")
+_OWN = dict(mpl.rc_params_from_file(_SHEET_OF_ALL, use_default_template=False))
 DPI = 180
 LEGIBLE = 4.5  # contrast of small text
 
@@ -220,22 +212,8 @@ def style(share: float = 1.0) -> Iterator[None]:
     settings: dict[Any, Any] = {
         key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith(_LEFT_ALONE)
     }
-    settings |= {name: max(LEAST_POINTS, share * size) for name, size in SIZES.items()}
-    settings |= {
-        "lines.markersize": 6 * share**0.25,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.linewidth": 0.8,
-        "axes.axisbelow": True,
-        "grid.color": "#dddddd",
-        "grid.linewidth": 0.6,
-        "legend.frameon": False,
-        "lines.linewidth": 1.5,
-        "mathtext.fontset": "dejavusans",
-        "savefig.dpi": DPI,
-        "pdf.fonttype": 42,  # TrueType, which publishers ask for
-        "ps.fonttype": 42,
-    }
+    sizes = {key: max(LEAST_POINTS, share * _OWN[key]) for key in _OWN if key.endswith("size")}
+    settings |= _OWN | sizes | {"lines.markersize": 6 * share**0.25, "savefig.dpi": DPI}
     with mpl.rc_context(settings | (_SHEET.get() or {})), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # of a name: boxes
         yield
@@ -390,13 +368,6 @@ def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     within = ticker.LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else ticker.MaxNLocator(6)
     axis.set_major_locator(within)
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
-    axis.set_minor_locator(ticker.NullLocator())
-
-
-def number_ticks(axis: Axis, places: Iterable[float]) -> None:
-    """Put a tick with its number at each of these places of an axis, and no other."""
-    ordered = sorted(set(places))
-    axis.set_ticks(ordered, list(map(number, ordered)))
     axis.set_minor_locator(ticker.NullLocator())
 
 

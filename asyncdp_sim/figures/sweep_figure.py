@@ -235,26 +235,15 @@ class SweepFigure(Generic[S]):
             raise not_a_result(sweep.directory, "a sweep without this figure", selected)
         rows = list(map(self.rows, selected))
         unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
-        declared = _in_unit(self.declared(selected, rows), unit)
+        declared = self.declared(selected, rows)
+        panels = [replace(p, x=p.x.in_unit(unit), y=p.y.in_unit(unit)) for p in declared.panels]
+        declared = replace(declared, panels=panels, title=in_unit(declared.title, unit))
         table = {name: np.concatenate([part[name] for part in rows]) for name in rows[0]}
         figure_label = label([result for line in selected for result in line.results])
         caption = self.caption(selected, rows)
         if reaches_zero(declared):
             caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
         return Picture(self.name, declared, table, caption, figure_label)
-
-
-def _in_unit(declared: Declaration, unit: str | None) -> Declaration:
-    """Return a declaration whose times are in a named unit, if they have one."""
-    panels = [
-        replace(
-            panel,
-            x=replace(panel.x, name=in_unit(panel.x.name, unit)),
-            y=replace(panel.y, name=in_unit(panel.y.name, unit)),
-        )
-        for panel in declared.panels
-    ]
-    return replace(declared, panels=panels, title=in_unit(declared.title, unit))
 
 
 def least_in_words(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:

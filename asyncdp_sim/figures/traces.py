@@ -310,12 +310,16 @@ def _histogram(result: Result) -> Drawn:
     name = "staleness: other updates\nbetween read and use"
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
     side = Side("updates", limits=(0, top), manner="share", grid=True)
-    title = title_staleness(table)
-    return (
-        table,
-        Panel(marks, across, side, title),
-        _staleness_in_words(stale, law) + _beyond(stale, last),
-    )
+    text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
+    if isinstance(law, Unknown):
+        text += f"; no formula applies, since {law}"
+    else:
+        text += f"; the long-run law is {law.name} (a run begins at staleness 0)"
+    beyond = int(np.count_nonzero(stale > last))
+    if beyond > 0:
+        staler = f"{beyond:,} updates of staleness {last + 1} to {stale.max()}"
+        text += f"; {staler} are in the CSV alone"
+    return table, Panel(marks, across, side, title_staleness(table)), text
 
 
 def title_staleness(table: Columns) -> str:
@@ -326,14 +330,6 @@ def title_staleness(table: Columns) -> str:
     if "law" in table:
         text += f" (theory: {number(float(stale @ table['law'] / table['law'].sum()))})"
     return f"{text}, and 95 % are at most {most}"
-
-
-def _beyond(stale: Ints, last: int) -> str:
-    """Return how many updates are staler than the axis is long."""
-    count = int(np.count_nonzero(stale > last))
-    if count == 0:
-        return ""
-    return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone"
 
 
 def between_replicates(replicate: Ints, stale: Ints, reach: int) -> tuple[Array, Array]:
@@ -360,14 +356,6 @@ def _reach(law: update_order.StalenessLaw | Unknown, largest: int) -> int:
         return largest
     left = 1 - np.cumsum(law.chance(4 * largest + 20))
     return max(largest, int(np.argmax(left < TAIL)))  # the first one; 0 if there is none
-
-
-def _staleness_in_words(stale: Ints, law: update_order.StalenessLaw | Unknown) -> str:
-    """Return the number of updates, their mean staleness, and the law, in words."""
-    text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
-    if isinstance(law, Unknown):
-        return f"{text}; no formula applies, since {law}"
-    return f"{text}; the long-run law is {law.name} (a run begins at staleness 0)"
 
 
 def _why_not_staleness(result: Result) -> str | None:

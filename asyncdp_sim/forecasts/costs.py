@@ -60,25 +60,18 @@ def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostA
 
 def applying(scenario: Scenario) -> list[ObserverKind]:
     """Return the observers whose ε is known in a scenario, the scenario's own among them."""
-    kinds = cast("list[type[ObserverKind]]", members(Observer))
+    privacy, kinds = scenario.privacy, cast("list[type[ObserverKind]]", members(Observer))
     ways = [way for kind in kinds for way in kind.ways()]
-    if scenario.privacy.per_owner:
-        ways = [way.for_owners() for way in ways]
-    ways = [way for way in ways if _knows(way, scenario)]
-    own = scenario.privacy.listener
-    if own not in ways:
-        ways.append(own)
+    if privacy.per_owner:
+        for_owners = (way.for_owners() for way in ways)
+        ways = [way for way in for_owners if way.hides_owners]
+    if not privacy.budget.even:
+        ways = [way for way in ways if way.knows_parts]
+    if privacy.bound_moves or privacy.correlation is not None:
+        ways = [way for way in ways if way.learner_adds_noise]
+    if privacy.listener not in ways:
+        ways.append(privacy.listener)
     return [way for way in ways if len(way.misfits(with_privacy(scenario, observer=way))) == 0]
-
-
-def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
-    privacy = scenario.privacy
-    return (
-        (privacy.budget.even or observer.knows_parts)
-        and (observer.hides_owners or not privacy.per_owner)
-        and (observer.learner_adds_noise or not privacy.bound_moves)
-        and (observer.learner_adds_noise or privacy.correlation is None)
-    )
 
 
 def _against(

@@ -159,16 +159,16 @@ def _hides(manifest: Manifest) -> bool:
 
 def epsilons(manifest: Manifest) -> list[float]:
     """Return every ε that the scenario claims; ∞ if it claims none."""
-    finite = [value / n_copies(manifest) for value in _budgets(manifest)]
+    finite = [value / n_copies(manifest) for value in budgets(manifest)]
     return finite if finite and _hides(manifest) else [inf]
 
 
 def claims(manifest: Manifest) -> bool:
     """Return whether the scenario states a finite ε for any owner: a baseline states none."""
-    return any(value < inf for value in _budgets(manifest))
+    return any(value < inf for value in budgets(manifest))
 
 
-def _budgets(manifest: Manifest) -> list[float]:
+def budgets(manifest: Manifest) -> list[float]:
     """Return the numbers that the scenario gives for ε: of all owners, or one for each."""
     budget = manifest["scenario"]["privacy"].get("epsilon")
     listed = budget if isinstance(budget, list) else [budget]
