@@ -88,7 +88,7 @@ def _table(name: str, meaning: str) -> Any:
     def read(result: "Result") -> Any:
         return with_units(result.opened.frame(name), name)
 
-    return property(read, doc=meaning)
+    return property(read, doc=f"{meaning}, a pandas frame.")
 
 
 _O = TypeVar("_O", bound=on_disk.Result | on_disk.Sweep)
@@ -153,16 +153,10 @@ class Result(_Kept[on_disk.Result]):
         """
         return load(self.directory / "scenario.toml")[0]
 
-    curve = _table(
-        "curve", "ψ and fitness of the central model at every recorded update, a pandas frame."
-    )
-    updates = _table(
-        "updates", "One row per answer used: time, owner and staleness, a pandas frame."
-    )
-    owners = _table(
-        "owners", "One row per replicate and owner: ε spent, answers, updates, a pandas frame."
-    )
-    models = _table("models", "The final central models, a pandas frame.")
+    curve = _table("curve", "ψ and fitness of the central model at every recorded update")
+    updates = _table("updates", "One row per answer used: time, owner and staleness")
+    owners = _table("owners", "One row per replicate and owner: ε spent, answers, updates")
+    models = _table("models", "The final central models")
 
     @property
     def gains(self) -> Any:
@@ -175,7 +169,7 @@ class Result(_Kept[on_disk.Result]):
         """
         return self._optional("gains", "data.held_out keeps rows apart, on which gains are judged")
 
-    optimum = _table("optimum", "θ*, a pandas frame.")
+    optimum = _table("optimum", "θ*")
 
     @property
     def events(self) -> Any:

@@ -181,9 +181,8 @@ class TraceAsResult(opened.Result):
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         missing = [column for column in wanted if column not in self.names(name)]
         if missing:
-            raise opened.not_a_result(
-                self.directory, f"{name}.parquet without {', '.join(missing)}"
-            )
+            lacking = f"{name}.parquet without {', '.join(missing)}"
+            raise opened.not_a_result(self.directory, lacking)
         return tuple(np.asarray(self.frame(name)[column]) for column in wanted)
 
 

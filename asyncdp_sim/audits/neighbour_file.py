@@ -16,6 +16,8 @@ from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, long_cells, opene
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Kept = Callable[[str], bool]
+"""Tells which columns stay as they are."""
 CELLS: dict[str, str | float | None] = {
     "nothing": None,
     "the text maybe": "maybe",
@@ -31,7 +33,7 @@ def write_neighbour(
     copy: Path,
     row: int,
     cell: str | float | None,
-    kept: Callable[[str], bool],
+    kept: Kept,
     form: FileForm = PLAIN,
 ) -> Path:
     """Write a copy of a table with one row changed, and return where it is.
@@ -57,9 +59,7 @@ def write_neighbour(
     return _csv(path, copy.with_suffix(".csv"), row, written, kept, form)
 
 
-def _csv(
-    path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool], form: FileForm
-) -> Path:
+def _csv(path: str, copy: Path, row: int, cell: str, kept: Kept, form: FileForm) -> Path:
     # a mark before the header is no part of a column's name
     charset = "utf-8-sig" if form.charset == "utf-8" else form.charset
     with (
@@ -85,9 +85,7 @@ def _csv(
     return copy
 
 
-def _parquet(
-    path: str, copy: Path, row: int, cell: str | float | None, kept: Callable[[str], bool]
-) -> Path:
+def _parquet(path: str, copy: Path, row: int, cell: str | float | None, kept: Kept) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -173,7 +173,7 @@ def _pair_of_files(
 
     A sound loader lets no row do so, nor end the run: then there is no such pair.
     """
-    path, places = scenario.data.file, dataset.file_rows
+    data, path, places = scenario.data, scenario.data.file, dataset.file_rows
     if path is None or places is None:
         return None
     _, row = places.place(row)
@@ -182,12 +182,10 @@ def _pair_of_files(
         for number, (words, cell) in enumerate(CELLS.items()):
             description = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
             copy = Path(folder) / str(number)
-            copy = write_neighbour(
-                path, copy, row, cell, scenario.data.says_whose, scenario.data.form
-            )
-            data = scenario.data.model_copy(update={"path": str(copy)})
+            copy = write_neighbour(path, copy, row, cell, data.says_whose, data.form)
+            changed = data.model_copy(update={"path": str(copy)})
             try:
-                other = build_dataset(scenario.model_copy(update={"data": data}))
+                other = build_dataset(scenario.model_copy(update={"data": changed}))
                 second = prepare(scenario, other)
             except DataError as error:
                 return Neighbours(owner, problem, problem, description, "; ".join(error.lines()))
@@ -202,9 +200,8 @@ def _pair_of_files(
 def _number_that_differ(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
     """Return how many records of each owner differ, (N,); of those that claim no ε, none."""
     moved = []
-    for x, y, z, t in zip(
-        dataset.features, dataset.targets, other.features, other.targets, strict=True
-    ):
+    both = dataset.features, dataset.targets, other.features, other.targets
+    for x, y, z, t in zip(*both, strict=True):
         shared = min(len(y), len(t))
         same = (x[:shared] == z[:shared]).all(axis=1)
         same &= (y[:shared] == t[:shared]) | (np.isnan(y[:shared]) & np.isnan(t[:shared]))
@@ -219,11 +216,9 @@ def _far_records(gradients: Array, lengths: Array, order: int) -> tuple[int, int
     longest, or among as many at even distances in the table; the other is any record.
     """
     count = gradients.shape[1]
-    starts = np.concatenate(
-        [np.argsort(lengths)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
-    )
+    longest, others = np.argsort(lengths)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))
     best = (-1.0, 0, 0)
-    for first in np.unique(starts).tolist():
+    for first in np.union1d(longest, others).tolist():
         apart = np.linalg.norm(gradients - gradients[:, [first]], ord=order, axis=2).sum(axis=0)
         other = int(np.argmax(apart))
         best = max(best, (float(apart[other]), first, other))

@@ -37,6 +37,7 @@ from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers
 from asyncdp_sim.scenario import Scenario
 
 Coins = Bools
+Pair = tuple[Record, Record]
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
 
@@ -60,7 +61,7 @@ class Canaries:
     dataset: Dataset
     owners: Ints
     places: Ints
-    pairs: tuple[tuple[Record, Record], ...]
+    pairs: tuple[Pair, ...]
 
     def problem(self, coins: Coins) -> Problem:
         """Return the scenario with what coins (m,) decide.
@@ -141,9 +142,7 @@ def canaries(
     return Canaries(scenario, dataset, held, places, tuple(pairs))
 
 
-def _made_up(
-    scenario: Scenario, dataset: Dataset, queries: Array, at: int
-) -> tuple[Record, Record]:
+def _made_up(scenario: Scenario, dataset: Dataset, queries: Array, at: int) -> Pair:
     """Return two records along a coordinate whose gradients are far apart."""
     records = records_along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
     first, other, _ = farthest_records(
@@ -152,9 +151,7 @@ def _made_up(
     return records[first], records[other]
 
 
-def _of_the_table(
-    scenario: Scenario, dataset: Dataset, queries: Array, at: int
-) -> tuple[Record, Record]:
+def _of_the_table(scenario: Scenario, dataset: Dataset, queries: Array, at: int) -> Pair:
     """Return two records of the table whose gradients are far apart along a coordinate."""
     rows = [(x, float(y)) for owner_records in zip(dataset.features, dataset.targets, strict=True)
             for x, y in zip(*owner_records, strict=True)]  # fmt: skip

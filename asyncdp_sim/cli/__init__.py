@@ -75,11 +75,9 @@ class PlainCommand(TyperCommand):
         """Write arguments, then options, with ``FILE`` where typer writes ``FILE <path>``."""
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
             members = [param for param in self.get_params(ctx) if param.param_type_name == kind]
-            records = [record for param in members if (record := param.get_help_record(ctx))]
-            if len(records) > 0:  # typer below 0.29 escapes brackets
-                rows = [
-                    (name.partition(" <")[0], text.replace("\\[", "[")) for name, text in records
-                ]
+            helps = [record for param in members if (record := param.get_help_record(ctx))]
+            if len(helps) > 0:  # typer below 0.29 escapes brackets
+                rows = [(name.partition(" <")[0], text.replace("\\[", "[")) for name, text in helps]
                 with formatter.section(heading):
                     formatter.write_dl(rows)
 
@@ -200,9 +198,8 @@ def _options(
 
 
 _annotate(_options, _texts_of(_options, _TABLES["all"]))
-app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help"))(
-    _options
-)
+_OF_ALL = _examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help")
+app.callback(epilog=_OF_ALL)(_options)
 
 
 def main() -> None:

@@ -68,9 +68,8 @@ def listed() -> list[ListedEntry]:
         paper = text.get("source", "synthetic").partition(",")[0]
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
         command, name = "sweep" if "sweep" in text else "run", file.stem
-        matches.append(
-            ListedEntry(group, name, text["title"], marks[name], command, seconds.get(name))
-        )
+        took = seconds.get(name)
+        matches.append(ListedEntry(group, name, text["title"], marks[name], command, took))
     return sorted(matches)
 
 

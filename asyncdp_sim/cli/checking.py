@@ -160,12 +160,10 @@ def audit_command(
     from asyncdp_sim.audits import audit, expected_seconds, first_audit
     from asyncdp_sim.core.words import duration
 
+    useless, remedy = ["runs", "workers"], "add --thorough"
     if thorough:
-        terminal.refuse_without_effect(
-            context, ("canaries",), "leave it out, or leave out --thorough"
-        )
-    else:
-        terminal.refuse_without_effect(context, ("runs", "workers"), "add --thorough")
+        useless, remedy = ["canaries"], "leave it out, or leave out --thorough"
+    terminal.refuse_without_effect(context, useless, remedy)
     scenario, notes = terminal.load_scenario(file, settings, allow_code)
     notes += terminal.base_notes(file, scenario)
     with blaming(file), drawn() as progress:

@@ -54,9 +54,8 @@ def data_command(
     from asyncdp_sim.proposals import Timing
 
     if epsilon is None and (every, exchange, online) != (None, None, None):
-        raise typer.BadParameter(
-            "given --every, --exchange or --online; add --epsilon E, the budget"
-        )
+        wrong = "given --every, --exchange or --online; add --epsilon E, the budget"
+        raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
         raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
     if epsilon is not None and write is None and sheets is None:
@@ -107,7 +106,7 @@ def data_command(
         if sheets is not None and epsilon is not None:
             _write_sheets(seen, sheets, epsilon, timing)
             return
-        _propose(seen, write, epsilon, timing)
+        _offer(seen, write, epsilon, timing)
 
 
 def _declared(given: str) -> tuple[str, "Encoding"]:
@@ -198,9 +197,7 @@ def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timi
     show(["every owner sees the number of rows of all others; no private row was read"])
 
 
-def _propose(
-    seen: "TableLook", write: Path | None, epsilon: float | None, timing: "Timing"
-) -> None:
+def _offer(seen: "TableLook", write: Path | None, epsilon: float | None, timing: "Timing") -> None:
     """Print a block, or write it or a scenario."""
     from asyncdp_sim.proposals import block, whole
 

@@ -159,9 +159,8 @@ def looked_at(column: "pd.Series", name: str, beside: column_type.Beside) -> Col
             remarks = [remark]
         if dropped in ("id", "text") and _like_persons(seen):
             remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
-            remarks = [
-                f"{remark}persons, person = {toml_of(name)} in [data] keeps their rows together"
-            ]
+            keeps = f"person = {toml_of(name)} in [data] keeps their rows together"
+            remarks = [f"{remark}persons, {keeps}"]
             dropped = "person"
         if dropped == "":
             encoding, rare = _without_rare(column, encoding, values)
@@ -205,11 +204,8 @@ def target_looked_at(column: "pd.Series", name: str, beside: column_type.Beside)
     unread = column_type.unread_words(
         filled, np.isnan(column_type.read_as(filled, encoding, ".")[0]), "labels"
     )
-    remarks = (
-        remark,
-        *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []),
-        *unread,
-    )
+    same = [f"one class each: {'; '.join(alike)}"] * (len(alike) > 0)
+    remarks = (remark, *same, *unread)
     change: dict[str, Any] = {"type": "classes", "suspicious": remarks, "span": (), "dropped": ""}
     return replace(look, encoding=encoding, **change)
 
@@ -438,10 +434,8 @@ def _leaks_of_one_class(seen: _Seen) -> Iterator[str]:
     texts = seen.cells.map(written, na_action="ignore").astype(object).to_numpy()
     counted = encodings.texts_of(seen.cells[labelled])
     usual = max(counted, key=counted.__getitem__, default="")
-    for rows, cells in (
-        (filled, "it is filled"),
-        (filled & (texts != usual), f"it is not {usual!r}"),
-    ):
+    others = filled & (texts != usual)
+    for rows, cells in ((filled, "it is filled"), (others, f"it is not {usual!r}")):
         rows = rows & labelled
         labels, counts = np.unique(target[rows], return_counts=True)
         if len(labels) != 1 or counts[0] < FEW or bool(rows[labelled].all()):
@@ -495,9 +489,8 @@ def _sentinels(seen: _Seen) -> Iterator[str]:
 def _beside_labels(distinct: Array, counts: Ints) -> set[int]:
     """Return the place of a number for a gap among three values, if it is much rarer than both."""
     at = int(np.argmin(counts))
-    listed = distinct[at] in (*SENTINELS, *BEHIND_A_SCALE) and (
-        distinct[at] != 0 or distinct[0] == -1
-    )
+    code = distinct[at] in (*SENTINELS, *BEHIND_A_SCALE)
+    listed = code and (distinct[at] != 0 or distinct[0] == -1)
     rare = len(distinct) == 3 and listed and MORE_OFTEN * counts[at] <= np.sort(counts)[1]
     return {at} if rare else set()
 

@@ -137,21 +137,19 @@ class Dataset:
             Places of owners whose records count in f, θ* and ψ. Training records of those that are
             not in ``places`` become rows of no owner; their held-out rows are dropped.
         """
-        unowned_features, unowned_targets = self.unowned_features, self.unowned_targets
+        features, targets = self.unowned_features, self.unowned_targets
         rest = sorted({*judging} - {*places})
         if len(rest) > 0:
             x, y = ([arrays[i] for i in rest] for arrays in (self.features, self.targets))
-            if unowned_features is not None and unowned_targets is not None:
-                x, y = [*x, unowned_features], [*y, unowned_targets]
-            unowned_features, unowned_targets = np.concatenate(x), np.concatenate(y)
+            if features is not None and targets is not None:
+                x, y = [*x, features], [*y, targets]
+            features, targets = np.concatenate(x), np.concatenate(y)
 
         def some(values: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(values[i] for i in places) if len(values) > 0 else ()
 
         own: dict[str, Any] = {name: some(getattr(self, name)) for name in OF_EACH_OWNER}
-        return replace(
-            self, unowned_features=unowned_features, unowned_targets=unowned_targets, **own
-        )
+        return replace(self, unowned_features=features, unowned_targets=targets, **own)
 
     def encoded_of(self, owner: int, *, held_out: bool = False) -> Array:
         """Return the encoded columns (n, c) of the training or held-out rows of an owner (from 0).

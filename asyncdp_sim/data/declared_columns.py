@@ -256,6 +256,9 @@ class EncodedColumn:
         return self.code(*(frame[name] for name in self.raw))
 
 
+Declared = tuple[EncodedColumn, ...]
+
+
 def coded_texts(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
     """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
     code_of = {text.lower(): code for text, code in codes.items()}
@@ -263,16 +266,12 @@ def coded_texts(column: "pd.Series", codes: Mapping[str, float], other: float) -
     return np.where(np.isnan(coded), other, coded)
 
 
-def same_name(
-    names: Iterable[str], code: Callable[["pd.Series"], Array]
-) -> tuple[EncodedColumn, ...]:
+def same_name(names: Iterable[str], code: Callable[["pd.Series"], Array]) -> Declared:
     """Declare columns that are each made of the raw column of its name, all in one way."""
     return tuple(EncodedColumn(name, (name,), code) for name in names)
 
 
-def indicators(
-    raw: str, texts: Sequence[str] | Mapping[str, Sequence[str]]
-) -> tuple[EncodedColumn, ...]:
+def indicators(raw: str, texts: Sequence[str] | Mapping[str, Sequence[str]]) -> Declared:
     """Declare a column ``raw=name`` of 1 for a text, or for a named group of them; else 0."""
     groups = texts if isinstance(texts, Mapping) else {text: (text,) for text in texts}
     return tuple(
@@ -291,9 +290,7 @@ def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
     return coded_texts(column, codes, len(codes) + 1.0)
 
 
-def available(
-    declared: Iterable[EncodedColumn], columns: Collection[str]
-) -> tuple[EncodedColumn, ...]:
+def available(declared: Iterable[EncodedColumn], columns: Collection[str]) -> Declared:
     """Return the columns that a table with these raw columns has."""
     columns_by_name: dict[str, EncodedColumn] = {}
     for column in declared:

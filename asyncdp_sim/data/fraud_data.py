@@ -36,7 +36,7 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data import declared_columns
+from asyncdp_sim.data import declared_columns as declared
 from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
@@ -106,21 +106,19 @@ class Twin:
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`~asyncdp_sim.data.declared_columns.Write`)."""
-        for rows in declared_columns.chunks(len(target)):
+        for rows in declared.chunks(len(target)):
             drawn, labels = self.chunk(generator)
             matrix[rows] = drawn[: rows.stop - rows.start]
             target[rows] = labels[: rows.stop - rows.start]
 
     def chunk(self, generator: np.random.Generator) -> tuple[Array, Array]:
         """Return rows, components and Amount, and their labels ±1."""
-        fraud = generator.random(declared_columns.CHUNK_ROWS) < FRAUD_SHARE
-        severity = 3 * generator.random(declared_columns.CHUNK_ROWS)[fraud] ** 2
-        size = 1 / np.sqrt(generator.standard_gamma(2, declared_columns.CHUNK_ROWS))
-        z = generator.standard_normal(declared_columns.CHUNK_ROWS)
-        scaled = size[:, None] * generator.standard_normal(
-            (declared_columns.CHUNK_ROWS, len(COMPONENTS))
-        )
-        rows = np.empty((declared_columns.CHUNK_ROWS, len(COMPONENTS) + 1))
+        fraud = generator.random(declared.CHUNK_ROWS) < FRAUD_SHARE
+        severity = 3 * generator.random(declared.CHUNK_ROWS)[fraud] ** 2
+        size = 1 / np.sqrt(generator.standard_gamma(2, declared.CHUNK_ROWS))
+        z = generator.standard_normal(declared.CHUNK_ROWS)
+        scaled = size[:, None] * generator.standard_normal((declared.CHUNK_ROWS, len(COMPONENTS)))
+        rows = np.empty((declared.CHUNK_ROWS, len(COMPONENTS) + 1))
         amount = self.genuine_amounts.of(z)
         pull = self.genuine_amounts.standardised(amount)
         rows[:, :-1] = self.genuine_mean + pull[:, None] * self.amount_slope
@@ -151,13 +149,13 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
     """
     law = calibrated()
     parts = [(body_rows, law.write, ()), (public_rows, law.write, ("public",))]
-    return declared_columns.draw(FEATURES, parts, streams, NOTE)
+    return declared.draw(FEATURES, parts, streams, NOTE)
 
 
 @cache
 def calibrated() -> Twin:
     """Return the law that the package ships."""
-    return from_json(declared_columns.shipped("fraud_twin.json"))
+    return from_json(declared.shipped("fraud_twin.json"))
 
 
 def from_json(stored: dict[str, Any]) -> Twin:
@@ -169,7 +167,7 @@ def from_json(stored: dict[str, Any]) -> Twin:
         If no genuine rows can have the covariance that is left for them.
     """
     deviation, mean = np.array(stored["deviation"]), np.array(stored["fraud_mean"])
-    half = declared_columns.lower_triangular(stored["fraud_covariance"])
+    half = declared.lower_triangular(stored["fraud_covariance"])
     covariance = half + np.tril(half, -1).T
     share = FRAUD_SHARE
     left = np.diag(deviation**2) - share * (covariance + np.outer(mean, mean))
@@ -229,8 +227,8 @@ def transactions(
     if len(faults) > 0:
         raise DataError(faults)
     notes = (
-        *declared_columns.lacking("Components missing from the table, left out", COMPONENTS, names),
-        *declared_columns.lacking(
+        *declared.lacking("Components missing from the table, left out", COMPONENTS, names),
+        *declared.lacking(
             "Columns not used as features", map(str, columns or frame.columns), (*names, "Class")
         ),
         *if_any(
@@ -238,12 +236,10 @@ def transactions(
             cells=lost,
         ),
     )
-    used = [
-        declared_columns.EncodedColumn(name, (name,), partial(_numbers, name)) for name in names
-    ]
+    used = [declared.EncodedColumn(name, (name,), partial(_numbers, name)) for name in names]
 
     labels = 2 * _numbers("Class", frame["Class"]) - 1
-    return declared_columns.encoded(frame, used, labels, notes)
+    return declared.encoded(frame, used, labels, notes)
 
 
 T = TypeVar("T", Encoded, OnDemand)
@@ -285,7 +281,7 @@ def _bad_cell(column: "pd.Series", first_public: int, bad: Bools) -> Fault:
     return Fault("data.path", problem, f"allowed is {rule}")
 
 
-class FraudData(declared_columns.DeclaredData):
+class FraudData(declared.DeclaredData):
     """Card transactions: features V1…V28 and Amount, label 1 for a fraud and −1 for any other.
 
     Time is not a feature. In file order frauds come in bursts; ``split = "shuffled"`` makes owners
@@ -295,14 +291,14 @@ class FraudData(declared_columns.DeclaredData):
     table_rows = TABLE_ROWS
     kind: Literal["fraud"] = "fraud"
     path: str | None = None
-    encoding: declared_columns.Encoding = "plain"
+    encoding: declared.Encoding = "plain"
 
     target_column = "Class"
     target_labels = (-1.0, 1.0)
     _of_labels = True
 
     @override
-    def _read(self, path: str) -> tuple["pd.DataFrame", declared_columns.Encode, tuple[str, ...]]:
+    def _read(self, path: str) -> tuple["pd.DataFrame", declared.Encode, tuple[str, ...]]:
         columns = column_names(path)
         require_columns(columns)
         frame = read_table(path, wanted=self._wanted((*FEATURES, "Class"), columns))

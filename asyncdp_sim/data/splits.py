@@ -280,12 +280,7 @@ class SplitKind(Variant):
     """How many rows it shares out; None where the scenario or the table says so."""
 
     def likened(
-        self,
-        owned: OwnerSplit,  # noqa: ARG002
-        values_of: ValuesOf,  # noqa: ARG002
-        first: int,  # noqa: ARG002
-        public: int,
-        apart: bool,  # noqa: ARG002
+        self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
     ) -> Ints:
         """Return whose rows the public ones are like, from 0; −1 where nobody's more than others'.
 
@@ -302,7 +297,7 @@ class SplitKind(Variant):
         """
         return np.full(public, -1, dtype=np.int64)
 
-    def named(self, values: Sequence[object]) -> tuple[str, ...]:  # noqa: ARG002
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
         """Return the owners' names by a column's values over the rows that owners may hold."""
         return ()
 
@@ -438,17 +433,11 @@ class ByColumn(NamedByFields):
         )
         if request.records is None:
             return OwnerSplit(rows, names, notes)
-        faults = [
-            Fault(
-                "owners.records",
-                f"{n} for owner {owner}",
-                f"{self.column} {name!r} has {len(own)} rows",
-            )
-            for owner, (n, own, name) in enumerate(
-                zip(request.records, rows, names, strict=True), 1
-            )
-            if n > len(own)
-        ]
+        faults, asked = list[Fault](), zip(request.records, rows, names, strict=True)
+        for owner, (n, own, name) in enumerate(asked, 1):
+            if n > len(own):
+                rule = f"{self.column} {name!r} has {len(own)} rows"
+                faults.append(Fault("owners.records", f"{n} for owner {owner}", rule))
         if len(faults) > 0:
             raise DataError(faults)
         rows = [own[:n] for own, n in zip(rows, request.records, strict=True)]
@@ -534,9 +523,8 @@ class Dirichlet(NamedByFields):
         rows = [np.flatnonzero(owner == i) for i in range(request.n_owners)]
         sizes = [len(mine) for mine in rows]
         if 0 in sizes:
-            problem = (
-                f"{self.dirichlet:g}, which leaves owner {sizes.index(0) + 1} without a record"
-            )
+            empty = sizes.index(0) + 1
+            problem = f"{self.dirichlet:g}, which leaves owner {empty} without a record"
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
         note = FormattedMessage(
@@ -578,7 +566,7 @@ class Dirichlet(NamedByFields):
         return np.where(seen, group, len(labels)), len(labels) + 1
 
 
-def _is_split(value: object) -> object:
+def _read(value: object) -> object:
     """Say in one line what a split may be, rather than one line per member of the union."""
     if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
         return value
@@ -595,7 +583,5 @@ def _is_split(value: object) -> object:
     raise PydanticCustomError("split", rule)
 
 
-Split = Annotated[
-    InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_is_split)
-]
+Split = Annotated[InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_read)]
 """Every way to split a table; a new one joins by its line here."""

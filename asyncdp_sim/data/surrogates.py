@@ -322,9 +322,7 @@ class Ground:
         public = features, targets, like
         return PublicKnowledge(*public, sizes, whose.names, others, last, self.persons), rows
 
-    def replaced(
-        self, stand_in: PublicRows, asked: TableToSplit, streams: Streams | Scope
-    ) -> Encoded:
+    def table(self, stand_in: PublicRows, asked: TableToSplit, streams: Streams | Scope) -> Encoded:
         """Return a table of features, public rows last, with substitutes for the private ones."""
         knowledge, rows = self.known(asked)
         total = self.first + len(knowledge.targets)

@@ -167,9 +167,8 @@ class TableLook:
         if len(self.owners) > 0:
             yield from self._records()
         if self.unowned > 0 and self.public > 0:
-            yield (
-                f"rows without an owner: {self.unowned} private rows, which no model is trained on"
-            )
+            rows = f"{self.unowned} private rows, which no model is trained on"
+            yield f"rows without an owner: {rows}"
         if len(self.owners) > 0:
             yield from self._doubtful_names()
             few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
@@ -389,9 +388,8 @@ def _columns(
     """Return each column of the rows that may be read, but that of the owners, in file order."""
     owners = None if owner is None else seen[owner]
     seen = seen.drop(columns=[] if owner is None else owner)
-    beside = Beside(
-        form.decimal, _shows_decimal_mark(seen.drop(columns=[*drop]), form), owners=owners
-    )
+    sure = _shows_decimal_mark(seen.drop(columns=[*drop]), form)
+    beside = Beside(form.decimal, sure, owners=owners)
     if target is not None and len(seen) > 0:
         beside = _beside_target(seen[target], beside, encodings.get(target))
 
@@ -431,10 +429,8 @@ def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     rows = np.flatnonzero(marked)
     if len(rows) > max(MOST_SUMS, len(seen) // 100):
         return []
-    cells_by_row = [seen.iloc[row].dropna().tolist() for row in rows]
-    shown = [
-        str(next((cell for cell in cells if cell in words), cells[0])) for cells in cells_by_row
-    ]
+    by_row = [seen.iloc[row].dropna().tolist() for row in rows]
+    shown = [str(next((cell for cell in cells if cell in words), cells[0])) for cells in by_row]
     return list(zip(shown, seen.index[rows].tolist(), strict=True))
 
 
@@ -486,9 +482,8 @@ def _require(
         if name is not None and name not in names
     ]
     if owner is not None and owner in given:
-        faults.append(
-            Fault("--column or --drop", f"{owner!r}", "allowed is another column than --owner")
-        )
+        rule = "allowed is another column than --owner"
+        faults.append(Fault("--column or --drop", f"{owner!r}", rule))
     if target is not None and target == owner:
         faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
     encoding = given.get(target or "")

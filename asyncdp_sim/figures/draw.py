@@ -163,11 +163,9 @@ def _compared(sweep: Sweep, notes: list[str]) -> tuple[list[CurveLine], str]:
     """
     cells, compared_paths = list(sweep.cells), sweep.paths
     if len(cells) > MOST_LINES:
-        first_path, *other_paths = sweep.paths
+        first_path, *rest = sweep.paths
         compared_paths, base = (first_path,), cells[0].values
-        cells = [
-            cell for cell in cells if all(cell.values[path] == base[path] for path in other_paths)
-        ]
+        cells = [cell for cell in cells if all(cell.values[path] == base[path] for path in rest)]
         step = max(1.0, (len(cells) - 1) / (MOST_LINES - 1))
         places = range(min(len(cells), MOST_LINES))
         cells = [cells[round(step * place)] for place in places]

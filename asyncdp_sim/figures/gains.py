@@ -30,6 +30,7 @@ LOOKS: Mapping[str, dict[str, Any]] = {
     "undecided": {"color": style.GRAY, "marker": "D", "markerfacecolor": "white"},
 }
 """Colour and shape of each verdict."""
+ENDS = ("gain", "low", "high")
 OWNERS = "forecast-owners"
 """Name of the picture of a forecast's owners."""
 FORECAST_KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "release")
@@ -46,9 +47,7 @@ def _has_keys(part: object, keys: set[str]) -> bool:
 
 def _complete(forecast: dict[str, Any]) -> bool:
     """Return whether the parts of a forecast are what they should be."""
-    curve, times, levels, rows = (
-        forecast[key] for key in ("curve", "times", "quantiles", "owners")
-    )
+    curve, times, ends, rows = (forecast[key] for key in ("curve", "times", "quantiles", "owners"))
     if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
         return False
     tried = forecast.get("budgets", [])
@@ -56,7 +55,7 @@ def _complete(forecast: dict[str, Any]) -> bool:
         return False
     rows = [*rows, *(owner for each in tried for owner in each["owners"])]
     owners = all(_has_keys(owner, OWNER_KEYS) for owner in rows)
-    spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
+    spread = isinstance(ends, dict) and {"0.05", "0.95"} <= ends.keys()
     return owners and spread and len(curve) == len(times) > 0
 
 
@@ -125,13 +124,11 @@ def _people(owners: Participants, records: Array) -> Side:
 
 def _sentence(forecast: Mapping[str, Any], verdicts: Any) -> str:
     """Return the mean gain and its interval where it is known, and how many owners gain."""
-    budgets = [
-        epsilon for owner in forecast["owners"] if (epsilon := as_float(owner.get("epsilon")))
-    ]
+    budgets = [value for owner in forecast["owners"] if (value := as_float(owner.get("epsilon")))]
     at = f"At ε = {numbers(budgets)}, " if budgets else ""
     owners = agreed(counted(Counter(verdicts.tolist()), f"of {len(verdicts)} owners"))
     together = forecast.get("consortium") or {}
-    gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
+    gain, low, high = (known(together.get(key)) for key in ENDS)
     mean = f"the mean gain is {estimate(gain, low, high, forecast.get('unit') or '')}; "
     text = f"{at}{mean if np.isfinite([gain, low, high]).all() else ''}{owners}"
     return f"{text[0].upper()}{text[1:]}"
@@ -139,14 +136,10 @@ def _sentence(forecast: Mapping[str, Any], verdicts: Any) -> str:
 
 def _of_owners(forecast: Mapping[str, Any]) -> tuple[Declaration, Columns]:
     """Return the gains of a forecast's or a run's owners, the largest first, and their table."""
-    rows = sorted(
-        forecast["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"]), nan=-inf)
-    )
+    rows = sorted(forecast["owners"], key=lambda row: -np.nan_to_num(known(row["gain"]), nan=-inf))
     called = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
     people = Participants(tuple(owner["owner"] for owner in rows), called)
-    gain, low, high = (
-        np.array([known(owner[key]) for owner in rows]) for key in ("gain", "low", "high")
-    )
+    gain, low, high = (np.array([known(row[key]) for row in rows]) for key in ENDS)
     verdicts = np.array([owner["verdict"] for owner in rows])
     records = np.array([owner["records"] for owner in rows], dtype=float)
     marks = _marked(np.arange(1, len(rows) + 1), (gain, low, high), verdicts)
@@ -202,7 +195,7 @@ def by_epsilon(forecast: Mapping[str, Any]) -> Picture | None:
     if len(gains) < 2 or None in gains:
         return None
     epsilon = np.array([each["epsilon"] for each in tried], dtype=float)
-    value, low, high = (np.array([known(g[key]) for g in gains]) for key in ("gain", "low", "high"))
+    value, low, high = (np.array([known(g[key]) for g in gains]) for key in ENDS)
     verdicts = np.array([gain["verdict"] for gain in gains])
     marks = _marked(epsilon, (value, low, high), verdicts)
     if "epsilon" in forecast:

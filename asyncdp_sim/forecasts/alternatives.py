@@ -89,13 +89,11 @@ def _best(known: Population, tried: Iterator[Parts]) -> Parts | None:
 
 def _error(known: Population, models: Array) -> float:
     """Return the mean error of joint models as they are; infinite where one has diverged."""
-    means = list[float]()
-    for owner in range(known.scenario.owners.count):
-        rows, design, _ = known_rows(known.scenario, training_rows(known.dataset, owner))
+    scenario, means = known.scenario, list[float]()
+    for owner in range(scenario.owners.count):
+        rows, design, _ = known_rows(scenario, training_rows(known.dataset, owner))
         with np.errstate(invalid="ignore", over="ignore"):
-            means.append(
-                float(rows.errors(joint_scores(known.scenario.model, design, models)).mean())
-            )
+            means.append(float(rows.errors(joint_scores(scenario.model, design, models)).mean()))
     return float(np.nan_to_num(np.mean(means), nan=np.inf))
 
 
@@ -117,9 +115,7 @@ def _moments(known: Population) -> Iterator[Parts]:
     if bound is not None and bound.bounds_records:
         yield {**common, "privacy": privacy}
         return
-    features, targets = (
-        np.concatenate(each) for each in (known.dataset.features, known.dataset.targets)
-    )
+    features, targets = map(np.concatenate, (known.dataset.features, known.dataset.targets))
     lengths, optimum = np.linalg.norm(features, ord=1, axis=1), known.problem.task.objective.optimum
     box = scenario.model.theta_max or float(f"{ROOM * np.abs(optimum).max():.3g}")
     largest = float(f"{np.nanquantile(np.abs(targets), TARGETS):.3g}")
@@ -163,14 +159,8 @@ def _run(rounds: int) -> dict[str, Any]:
 def _privacy(mechanism: Mapping[str, str]) -> dict[str, Any]:
     """Return fields of ``privacy`` with which all answers share ε, and nothing else is asked."""
     nothing = (
-        "delta",
-        "accountant",
-        "sampling",
-        "observer",
-        "learner",
-        "participation",
-        "correlation",
-    )
+        "delta", "accountant", "sampling", "observer", "learner", "participation", "correlation",
+    )  # fmt: skip
     fresh = {"mechanism": mechanism, "noise": "vector", "budget": {"kind": "horizon"}}
     return {**dict.fromkeys(nothing), **fresh}
 

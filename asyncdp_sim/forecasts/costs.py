@@ -55,7 +55,7 @@ def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostA
     observers = applying(known.scenario) if known.scenario.privacy.hides else []
     if len(observers) < 2:
         return ()
-    return tuple(_against(known, observer, psi, noise_free) for observer in observers)
+    return tuple(_cost(known, observer, psi, noise_free) for observer in observers)
 
 
 def applying(scenario: Scenario) -> list[ObserverKind]:
@@ -74,9 +74,7 @@ def applying(scenario: Scenario) -> list[ObserverKind]:
     return [way for way in ways if len(way.misfits(with_privacy(scenario, observer=way))) == 0]
 
 
-def _against(
-    known: Population, observer: ObserverKind, psi: float, noise_free: float
-) -> CostAgainst:
+def _cost(known: Population, observer: ObserverKind, psi: float, noise_free: float) -> CostAgainst:
     asked = with_privacy(known.scenario, observer=observer)
     privacy, n_owners = asked.privacy, asked.owners.count
     accountant = asked.accountant

@@ -151,13 +151,10 @@ def by_folds(
         noise_records = np.array(known.dataset.records)
     models, runs = list[Array](), RUNS // divisions
     for division in range(divisions):
-        parts = [
-            _without(known.dataset, _left_out_of(divided, places, division, fold))
-            for fold in range(folds)
-        ]
-        tasks = [
-            task for part in parts for task in _tasks(_on(known, part, noise_records), factors)
-        ]
+        tasks = list[Any]()
+        for fold in range(folds):
+            left = _without(known.dataset, _left_out(divided, places, division, fold))
+            tasks += _tasks(_on(known, left, noise_records), factors)
         replicates = range(1 + division * runs, 1 + (division + 1) * runs)
         _, learned = known.quick_runs.learned(tasks, replicates, **options.of_runs)
         learned_models = np.stack([outcome.models for outcome in learned])
@@ -230,18 +227,16 @@ def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows,
     return rows, design, there
 
 
-def _left_out_of(
+def _left_out(
     divided: Sequence[CrossValidation], places: Sequence[Ints], division: int, fold: int
 ) -> list[Ints]:
-    pairs = zip(divided, places, strict=True)
-    return [_left_out(cv, there, cv.divisions[division], fold) for cv, there in pairs]
-
-
-def _left_out(cv: CrossValidation, there: Ints, division: Sequence[Ints], fold: int) -> Ints:
     """Return the records that one fold leaves out; none of an owner that cannot be divided."""
-    if fold >= len(division) or len(division[fold]) == len(cv.rows):
-        return np.zeros(0, dtype=np.int64)
-    return there[division[fold]]
+    out = list[Ints]()
+    for cv, there in zip(divided, places, strict=True):
+        parts = cv.divisions[division]
+        whole = fold >= len(parts) or len(parts[fold]) == len(cv.rows)
+        out.append(np.zeros(0, dtype=np.int64) if whole else there[parts[fold]])
+    return out
 
 
 def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
@@ -308,12 +303,9 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(fresh_rows(scenario, FRESH)):
         if owner not in chosen:
             continue
-        fresh, fresh_design, _ = known_rows(
-            scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH
-        )
+        fresh, design, _ = known_rows(scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH)
         generator = streams.generator("decision", "owner", known.participants.numbers[owner])
-        judging = fresh, fresh_design
-        by_owner.append(_judged(known, options, judging, models, owner, generator))
+        by_owner.append(_judged(known, options, (fresh, design), models, owner, generator))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
     return _forecast_of_owners(
         known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS

@@ -234,9 +234,7 @@ def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return commands to be run beside a directory of this name, and what decides its bits."""
     place, swept = shlex.quote(name), "summary" not in manifest
     again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
-    versions = ", ".join(
-        f"{key} {version}" for key, version in (manifest["versions"] or {}).items()
-    )
+    versions = ", ".join(f"{key} {text}" for key, text in (manifest["versions"] or {}).items())
     facts = [
         ("seed", str(manifest["seed"])),
         ("digest of the scenario", str(manifest["digest"])),
@@ -314,9 +312,8 @@ def of_forecast(file: Path) -> dict[str, Any]:
     """
     found = gains.read(file)
     if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
-        raise not_a_result(
-            file, "a forecast of an older version; run asyncdp forecast --json again"
-        )
+        older = "a forecast of an older version; run asyncdp forecast --json again"
+        raise not_a_result(file, older)
     over_time, *others = gains.pictures(found)
     first = gains.of_several_owners(found)
     shown_first = (gains.OWNERS, "" if first is None else first.name)

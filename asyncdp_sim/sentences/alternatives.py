@@ -70,9 +70,8 @@ def better_protocol(
     unit : str, optional
         The unit of gains.
     """
-    clear = [
-        other for other in contents if other["difference"] and known(other["difference"]["low"]) > 0
-    ]
+    judged = [other for other in contents if other["difference"]]
+    clear = [other for other in judged if known(other["difference"]["low"]) > 0]
     if len(clear) == 0:
         return NO_BETTER
     best = max(clear, key=lambda other: known(other["difference"]["gain"]))

@@ -87,10 +87,8 @@ def look_up(name: str) -> list[ReferenceEntry]:
     asked = _home(name.strip().removesuffix(".parquet"))
     symbols = labels()["symbols"]
     letter = next((spelled for spelled in _greek(asked) if spelled in symbols), asked)
-    paths_of_symbol = symbols.get(letter, ())
-    matches = [
-        entry for entry in entries() if asked in entry.names or entry.path in paths_of_symbol
-    ]
+    paths = symbols.get(letter, ())
+    matches = [entry for entry in entries() if asked in entry.names or entry.path in paths]
     exact = [entry for entry in matches if entry.path == asked]
     instead = instead_of_name(asked)
     if len(matches) == 0 and instead is not None:
@@ -182,9 +180,8 @@ def _of_results() -> Iterator[ReferenceEntry]:
     for name, table in tables_of_results().items():
         listed = ("columns", ", ".join(column.name for column in table.columns))
         names = tuple(dict.fromkeys((name, f"{name}.parquet", name.rpartition("/")[2])))
-        yield ReferenceEntry(
-            name, "table of results", table.meaning, (listed, ("more", RESULTS)), names
-        )
+        facts = (listed, ("more", RESULTS))
+        yield ReferenceEntry(name, "table of results", table.meaning, facts, names)
         yield from (_column(name, column, f"column of {name}.parquet") for column in table.columns)
     for column in summary().values():
         yield _column("summary", column, "figure of the summary in manifest.json")

@@ -125,11 +125,9 @@ class EndedEarly(Notice):
         text = super().describe()
         if len(self.fates) == 0:
             return text
-        in_percent = self.released is None  # then fates are percentages
-        fates = ", ".join(
-            f"{n:.3g} % {fate}" if in_percent else f"{n} {fate}" for fate, n in self.fates
-        )
-        return f"{text}; of {'the' if in_percent else self.released} released answers, {fates}"
+        share = self.released is None  # then fates are percentages
+        fates = ", ".join(f"{n:.3g} % {fate}" if share else f"{n} {fate}" for fate, n in self.fates)
+        return f"{text}; of {'the' if share else self.released} released answers, {fates}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""

@@ -189,10 +189,9 @@ def write_traces(
     numbers = range(1, len(traces) + 1)
     with Writer(directory, room="traces/") as writer:
         if whole:
-            writer.table(
-                "exchanges.parquet", owners.numbered(_joined("exchanges", traces)), metadata
-            )
-            writer.table("owners.parquet", owners.numbered(_joined("owners", traces)), metadata)
+            for name in ("exchanges", "owners"):
+                columns = owners.numbered(_joined(name, traces))
+                writer.table(f"{name}.parquet", columns, metadata)
             writer.table("runs.parquet", _runs(traces), metadata)
             if all(trace.occupation is not None for trace in traces):
                 reported = owners.numbered(_joined("occupation", traces))

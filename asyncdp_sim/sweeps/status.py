@@ -76,9 +76,8 @@ def close(
     entries = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
     sweep: Mapping[str, list[Any]] = said["sweep"]  # data files by name and digest
-    for path, values in zip(
-        sweep, zip(*itertools.product(*sweep.values()), strict=True), strict=True
-    ):
+    by_path = zip(*itertools.product(*sweep.values()), strict=True)
+    for path, values in zip(sweep, by_path, strict=True):
         columns[path] = swept_column([spoken(path, value) for value in values])
     states = ["failed" if cell.number in failed else "done" for cell in cells]
     columns["status"] = arrow_texts(states)

@@ -17,12 +17,8 @@ from asyncdp_sim.data.tables.text_columns import WORDS, plain_digits
 _KNOWN = WORDS["amounts"]
 _CURRENCIES = _KNOWN["symbols"]
 _CODES = frozenset(_KNOWN["currencies"].split())
-_PLAIN_SPACE = dict.fromkeys(map(ord, "\u00a0\u202f\u2009\u2007\t"), " ")
-_ALIKE = {
-    **_PLAIN_SPACE,
-    **dict.fromkeys(map(ord, "−–‒"), "-"),
-    **dict.fromkeys(map(ord, "’ʼ`"), "'"),
-}
+_SPACES = dict.fromkeys(map(ord, "\u00a0\u202f\u2009\u2007\t"), " ")
+_ALIKE = {**_SPACES, **dict.fromkeys(map(ord, "−–‒"), "-"), **dict.fromkeys(map(ord, "’ʼ`"), "'")}
 _TAIL = r"[^\d\s()<>≤≥-](?:(?:[^\d()<>≤≥]|(?<=[mt])[23])*(?:[^\d\s()<>≤≥-]|(?<=[mt])[23]))?"
 """A word behind a number, with no digit but that of mm2 or ft3."""
 _SHAPE = re.compile(
@@ -288,8 +284,8 @@ def notation_of(
     plus = 0 < left.get("+", 0) < cells or not left
     if plus:
         left.pop("+", None)
-    questions = _asked(left, all_alike=len(tails) == 1)
-    for tail in {t for q in questions for t in q}:
+    asked = _asked(left, all_alike=len(tails) == 1)
+    for tail in {tail for alike in asked for tail in alike}:
         left.pop(tail)
     unit, factors = _units(left)
     for tail in factors:
@@ -309,9 +305,7 @@ def notation_of(
     plain = unit == "" and (word == "" or bare > words[word])
     powers = powers if plain else {}  # 39 K beside 36 °C is no 39,000
     allowed = {""} if plain else {word} - {""}
-    return Notation(
-        mark, currency, powers, factors, frozenset(allowed), flags, plus, unit, questions
-    )
+    return Notation(mark, currency, powers, factors, frozenset(allowed), flags, plus, unit, asked)
 
 
 def doubted(texts: Mapping[str, int], decimal: str, *, sure: bool) -> str | None:

@@ -397,13 +397,10 @@ def _mixed(name: str, texts: Mapping[str, int]) -> Fitting | None:
 
 def _asked(name: str, notation: Notation) -> Fitting:
     """Return the question what words behind numbers mean."""
-    question = notation.questions[0]
-    meanings = {"M": 1e3, "MM": 1e6}
-    factors = {
-        tail: meanings.get(tail, -1 if tail[0].upper() in "DSWB" else 1) for tail in question
-    }
+    tails, meanings = notation.questions[0], {"M": 1e3, "MM": 1e6}
+    factors = {t: meanings.get(t, -1 if t[0].upper() in "DSWB" else 1) for t in tails}
     answer = typed(name, kind="money", factors=factors)
-    return _question(f"what do {' and '.join(question)} mean? For example {answer}")
+    return _question(f"what do {' and '.join(tails)} mean? For example {answer}")
 
 
 def typed(name: str, **encoding: Any) -> str:
@@ -417,11 +414,11 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
         return None
     forms = forms_of(texts)
     if len(forms) > 1:
-        example = differing(texts, forms)
-        both = [
-            f"{spelled(example, form)} ({typed(name, kind='date', format=form)})" for form in forms
+        text = differing(texts, forms)
+        read = [
+            f"{spelled(text, form)} ({typed(name, kind='date', format=form)})" for form in forms
         ]
-        return _question(f"{example!r} may be {' or '.join(both)}")
+        return _question(f"{text!r} may be {' or '.join(read)}")
     if len(forms) == 0:
         count = sum(texts.values())
         short = [form for form in SHORT if count > 0 and _share(texts, form, count) >= FITTING]

@@ -55,9 +55,7 @@ class UnlikeOwners:
             codes, names = whose.iloc[:first_public].factorize()
             order = np.argsort(codes, kind="stable")
             ends = np.searchsorted(codes[order], np.arange(len(names) + 1))
-            self._rows = [
-                (str(name), order[ends[at] : ends[at + 1]]) for at, name in enumerate(names)
-            ]
+            self._rows = list(zip(map(str, names), np.split(order, ends)[1:-1], strict=True))
 
     def add(self, name: str, values: Array, misfits: Bools) -> None:
         """Compare a column: values (rows,), NaN where there is none, and which are unread."""
@@ -129,10 +127,8 @@ def _no_record(row: "pd.Series", decimal: str) -> bool:
     texts = {str(name): written(value) for name, value in row.dropna().items()}
     if all(text == name for name, text in texts.items()):
         return True
-    cells = [text for text in texts.values() if not _of_sums(text)]
-    return len(cells) < len(texts) and not any(
-        np.isnan(cell_or_nan(text, decimal)) for text in cells
-    )
+    rest = [text for text in texts.values() if not _of_sums(text)]
+    return len(rest) < len(texts) and not any(np.isnan(cell_or_nan(t, decimal)) for t in rest)
 
 
 def _other_codes(known: Array, usual: Array) -> str:

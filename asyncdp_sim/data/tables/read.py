@@ -83,7 +83,7 @@ def read_table(
         raise DataError([Fault("data.path", problem, "allowed is a name of its own for each")])
     with _said_of(path, form):
         if path.endswith(".parquet"):
-            _require_single(path, wanted, unused)
+            _refuse_lists(path, wanted, unused)
             frame = _without(_read_parquet(path, wanted), {*missing} - {*MISSING}, owner)
         else:
             frame = read_csv(path, form=form, wanted=wanted, owner=owner, missing=missing)
@@ -186,9 +186,7 @@ def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.D
     return frame
 
 
-def _require_single(
-    path: str, wanted: Callable[[str], bool] | None, unused: Collection[str]
-) -> None:
+def _refuse_lists(path: str, wanted: Callable[[str], bool] | None, unused: Collection[str]) -> None:
     """Refuse columns of a Parquet file whose cells hold lists or tables, as its schema says.
 
     Raises

@@ -125,7 +125,7 @@ class TableData(TableRecipe):
         )
     )
 
-    _held_back = trait(
+    _nobodys = trait(
         lambda self: (
             0 if self.public_overlap or self.public_path is not None else self.public_records
         )
@@ -404,7 +404,7 @@ class TableData(TableRecipe):
     def _stood_in(self, ground: surrogates.Ground, request: splits.BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = ground.replaced(self.stand_in, asked, request.streams)
+        table = ground.table(self.stand_in, asked, request.streams)
         return self._dataset(
             table if request.swap is None else request.swap.in_table(table),
             asked.values_of,
@@ -432,9 +432,8 @@ class TableData(TableRecipe):
             target, unread = encoded_columns.target_of(frame, self.target, places, *options, owner)
         beside = None
         if first_public > 0:  # of public rows alone, nobody is compared
-            beside = encoded_columns.UnlikeOwners(
-                None if owner is None else frame[owner], first_public
-            )
+            whose = None if owner is None else frame[owner]
+            beside = encoded_columns.UnlikeOwners(whose, first_public)
             if not self._of_labels:  # unread targets have notes of their own
                 beside.add(self.target, target, np.zeros(len(target), dtype=np.bool_))
             if first_public < len(frame):

@@ -116,15 +116,13 @@ class TableRecipe(DataKind):
         if column is None or self.path is None:
             return ()
         values = self._column(column)
-        return self._row_split.named(values[: max(len(values) - self._held_back, 0)])
+        return self._row_split.named(values[: max(len(values) - self._nobodys, 0)])
 
     _of_labels: ClassVar[bool] = False
     """Whether the target is one of labels, which no shift centres."""
     chosen_by: ClassVar[int | None] = None
     """The seed by which public rows are chosen; None where they are the last ones."""
-    _held_back: ClassVar[int] = trait(
-        lambda self: 0 if self.public_overlap else self.public_records
-    )
+    _nobodys: ClassVar[int] = trait(lambda self: 0 if self.public_overlap else self.public_records)
     """How many of the file's last rows are no owner's."""
 
     _row_split: ClassVar[splits.SplitKind] = trait(lambda self: self.split)
@@ -217,9 +215,7 @@ class TableRecipe(DataKind):
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         whose = None if persons is None else [persons[r] for r in rows]
         ranks = None if order is None else [order[r] for r in rows]
-        kept, apart = splits.keep_apart(
-            self.held_out, [len(r) for r in rows], streams, whose, ranks
-        )
+        kept, apart = splits.keep_apart(self.held_out, list(map(len, rows)), streams, whose, ranks)
         unowned = np.arange(0)
         if self.score_on == "all":
             unowned = np.delete(np.arange(total), np.concatenate(rows))

@@ -76,10 +76,9 @@ class Trialled:
         coalition, members = self.coalition, self.coalition.members
         labels = some_of([self.owners.labels[member - 1] for member in members], 12)
         owners = "owner" if len(members) == 1 else "owners"
-        size = (
-            f"{len(members)} {owners} with {coalition.records} records, ρ = {number(coalition.rho)}"
-        )
-        return f"{size}, K = {coalition.answers}: {self.simulated}; {owners} {labels}"
+        size = f"{len(members)} {owners} with {coalition.records} records"
+        settings = f"ρ = {number(coalition.rho)}, K = {coalition.answers}"
+        return f"{size}, {settings}: {self.simulated}; {owners} {labels}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +200,7 @@ def invite(
             each: asked if each == given else _invited(asked, each, names) for each in finalists
         }
         options: Any = {"private": private, "workers": workers, "progress": progress}
-        best, foreseen, gains = _invitable(scenarios, **options)
+        best, foreseen, gains = _best(scenarios, **options)
         updates = len(finalists) * known.scenario.run.updates
         played = contest.afresh({each: plays[each] for each in finalists}, runs(updates), progress)
     trialled = {each: Trialled(each, of, known.participants) for each, of in played.items()}
@@ -302,9 +301,7 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
     return names if named and len(set(names)) == len(numbers) else numbers
 
 
-def _invitable(
-    scenarios: dict[Coalition, Scenario], **options: Any
-) -> tuple[Coalition, Forecast, bool]:
+def _best(scenarios: dict[Coalition, Scenario], **options: Any) -> tuple[Coalition, Forecast, bool]:
     """Return the first coalition that gains by joining, else the first; and whether it gains.
 
     It gains if the joint model as it is has a smaller mean error than own models. The gain with
