@@ -34,12 +34,11 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import declared_columns as declared
 from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand
+from asyncdp_sim.data.tables.rows import NOTES, Encoded, OnDemand, note_if_any
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
@@ -131,12 +130,6 @@ class Twin:
         return rows, np.where(fraud, 1.0, -1.0)
 
 
-NOTE = (
-    "Synthetic twin: rows drawn from summary statistics of ULB's card transactions of "
-    "September 2013; no real record was read."
-)
-
-
 def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> Encoded:
     """Draw a table, unscaled: body rows, then public rows, all of the same law.
 
@@ -149,7 +142,7 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
     """
     law = calibrated()
     parts = [(body_rows, law.write, ()), (public_rows, law.write, ("public",))]
-    return declared.draw(FEATURES, parts, streams, NOTE)
+    return declared.draw(FEATURES, parts, streams, NOTES["fraud-twin"])
 
 
 @cache
@@ -231,10 +224,7 @@ def transactions(
         *declared.lacking(
             "Columns not used as features", map(str, columns or frame.columns), (*names, "Class")
         ),
-        *if_any(
-            "{cells} invalid private cells became 0, or a missing label in Class.",
-            cells=lost,
-        ),
+        *note_if_any("fraud-invalid", cells=lost),
     )
     used = [declared.EncodedColumn(name, (name,), partial(_numbers, name)) for name in names]
 

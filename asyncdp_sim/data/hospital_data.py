@@ -37,7 +37,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import Extent, if_any
+from asyncdp_sim.core.messages import Extent
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
@@ -59,7 +59,14 @@ from asyncdp_sim.data.declared_columns import (
 )
 from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
+from asyncdp_sim.data.tables.rows import (
+    NOTES,
+    Encoded,
+    OnDemand,
+    nearest,
+    note_if_any,
+    require_column,
+)
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
 
 if TYPE_CHECKING:
@@ -119,7 +126,7 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
     if lost == len(frame):
         rule = f"no row has a number in {TARGET!r}"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", rule)])
-    return frame, if_any("{rows} rows have no length of stay.", rows=lost)
+    return frame, note_if_any("hospital-without-stay", rows=lost)
 
 
 def _bare(name: str) -> str:
@@ -177,6 +184,7 @@ def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
 
 
 def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
+    long_stays = np.nansum(map_text(frame[TARGET], lambda text: float("+" in text)))
     unlisted = 0
     for name, texts in INDICATORS.items():
         if name in frame.columns:
@@ -188,14 +196,8 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
         coded, without = "", [f"Without public rows no mean stay is known, left out: {codes}."]
     return (
         f"Encoded as indicators of the schema's texts{coded}.",
-        *if_any(
-            "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
-            stays=int(np.nansum(map_text(frame[TARGET], lambda text: float("+" in text)))),
-        ),
-        *if_any(
-            "{values} values are missing or not in the schema: no indicator is set.",
-            values=unlisted,
-        ),
+        *note_if_any("hospital-long-stays", stays=int(long_stays)),
+        *note_if_any("hospital-not-in-schema", values=unlisted),
         *without,
         *lacking("Columns missing from the table, left out", (*INDICATORS, *CODES), frame.columns),
     )
@@ -261,19 +263,10 @@ def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
     dropped = int(np.count_nonzero(~complete_rows))
     if dropped > 0:
         frame = frame[complete_rows]
-    return frame, if_any(
-        "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
-        rows=dropped,
-    )
+    return frame, note_if_any("hospital-dropped", rows=dropped)
 
 
 LEAST_RECORDS = 10_000
-
-
-NOTE = (
-    "Synthetic twin: rows drawn from summary statistics of 36,631 discharges from New York's "
-    "hospitals in 2020 (SPARCS, one diagnostic category); no real record was read."
-)
 
 
 def twin_table(
@@ -307,7 +300,7 @@ def twin_table(
         (other_rows, twin.write, ()),
         (public_rows, twin.write, ("public",)),
     ]
-    return draw(twin.columns, parts, streams, NOTE)
+    return draw(twin.columns, parts, streams, NOTES["hospital-twin"])
 
 
 def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
@@ -382,7 +375,7 @@ class HospitalData(DeclaredData):
         if request.records is None:
             sizes = twin_sizes(request.n_owners, request.streams)
             ends = Extent(min(sizes), max(sizes))
-            notes = if_any("Sizes of hospitals were drawn: {sizes} records.", sizes=ends)
+            notes = note_if_any("hospital-sizes", sizes=ends)
         else:
             sizes = tuple(request.records)
         total = sum(sizes)

@@ -33,7 +33,6 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage, if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.declared_columns import (
     DeclaredData,
@@ -55,7 +54,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import BuildRequest
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand
+from asyncdp_sim.data.tables.rows import NOTES, Encoded, OnDemand, note, note_if_any
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 
 if TYPE_CHECKING:
@@ -112,8 +111,8 @@ def loan_rows(
     end = int(np.flatnonzero(rates)[-1]) + 1 if public_records > 0 else len(frame)
     not_loans = int(np.count_nonzero(~rates[:end]))
     return frame.iloc[:end], (
-        *if_any("{lines} lines behind the last loan were skipped.", lines=len(frame) - end),
-        *if_any("{lines} lines without an interest rate are no loans.", lines=not_loans),
+        *note_if_any("lending-behind", lines=len(frame) - end),
+        *note_if_any("lending-no-loans", lines=not_loans),
     )
 
 
@@ -179,11 +178,8 @@ def encode_plain(frame: "pd.DataFrame") -> OnDemand:
     require_columns(frame.columns, _PLAIN["required"])
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
     notes = (
-        "Encoded from application-time fields (terms, income, credit history, purpose, division).",
-        FormattedMessage(
-            "{missing} missing values became 0 (nothing stated, no such event or account).",
-            missing=missing,
-        ),
+        NOTES["lending-plain"],
+        note("lending-plain-missing", missing=missing),
         *lacking("Columns missing from the table, left out", USED, frame.columns),
     )
     used = available(DECLARED, frame.columns)
@@ -263,17 +259,11 @@ def encode_as_published(frame: "pd.DataFrame") -> OnDemand:
     used = available(PUBLISHED, frame.columns)
     missing = sum(int(np.isnan(column.encode(frame)).sum()) for column in used)
     notes = (
-        "Encoded as published: payments and status, known only after the loan, are features.",
-        FormattedMessage("{missing} missing values became 0.", missing=missing),
+        NOTES["lending-published"],
+        note("lending-published-missing", missing=missing),
         *lacking("Published columns that the table lacks", COLUMNS, frame.columns),
     )
     return encoded(frame, used, numeric(frame["int_rate"]), notes)
-
-
-NOTE = (
-    "Synthetic twin: rows drawn from summary statistics of LendingClub's loans of 2007-2011; "
-    "no real record was read."
-)
 
 
 def twin_table(
@@ -301,7 +291,7 @@ def twin_table(
         (body_rows, body.write if write is None else write, ()),
         (public_rows, public.write, ("public",)),
     ]
-    return draw(public.columns, parts, streams, NOTE)
+    return draw(public.columns, parts, streams, NOTES["lending-twin"])
 
 
 @cache

@@ -14,12 +14,12 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
-from asyncdp_sim.core.messages import Extent, FormattedMessage, if_any
+from asyncdp_sim.core.messages import Extent
 from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, about, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.tables.rows import Swap
+from asyncdp_sim.data.tables.rows import Swap, note, note_if_any
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
@@ -143,12 +143,7 @@ def _of_whole_persons(persons: Ints, least: int) -> int:
 def held_out_note(kept: Sequence[Ints], apart: Sequence[Ints]) -> tuple[str, ...]:
     """Return what was kept apart in a sentence, for the user; nothing where nothing was."""
     held, left = sum(map(len, apart)), sum(map(len, kept))
-    return if_any(
-        "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
-        "counts the others.",
-        held=held,
-        rows=held + left,
-    )
+    return note_if_any("held-out", held=held, rows=held + left)
 
 
 def codes_of(column: "pd.Series") -> Ints:
@@ -414,22 +409,9 @@ class ByColumn(NamedByFields):
         names = tuple(_in_order(groups))
         rows = [groups[name] for name in names]
         notes = (
-            *if_any(
-                "Each of the {values} values of {column!r} is one owner, in sorted order.",
-                values=len(groups),
-                column=self.column,
-            ),
-            *if_any(
-                "Not owners: {values} values of {column!r} with fewer than {least} rows.",
-                values=too_few,
-                column=self.column,
-                least=self.least,
-            ),
-            *if_any(
-                "{rows} rows belong to no owner: no value of {column!r}.",
-                rows=values.count(None),
-                column=self.column,
-            ),
+            *note_if_any("owner-of-each-value", values=len(groups), column=self.column),
+            *note_if_any("too-few", values=too_few, column=self.column, least=self.least),
+            *note_if_any("without-a-name", rows=values.count(None), column=self.column),
         )
         if request.records is None:
             return OwnerSplit(rows, names, notes)
@@ -527,15 +509,9 @@ class Dirichlet(NamedByFields):
             problem = f"{self.dirichlet:g}, which leaves owner {empty} without a record"
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
-        note = FormattedMessage(
-            "Who holds which record is an assumption: each row drew its owner by its own target, "
-            "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
-            "replaced keeps its owner, and moves no other.",
-            groups=n_groups - 1,
-            alpha=self.dirichlet,
-            sizes=Extent(min(sizes), max(sizes)),
-        )
-        return OwnerSplit(rows, notes=(note,))
+        drawn = {"groups": n_groups - 1, "alpha": self.dirichlet}
+        told = note("drawn-by-target", **drawn, sizes=Extent(min(sizes), max(sizes)))
+        return OwnerSplit(rows, notes=(told,))
 
     def _shares(self, n_groups: int, n_owners: int, streams: Streams | Scope) -> Array:
         """Return p_g of each group, (groups, N): Dirichlet(αN·w), w lognormal with this cv."""

@@ -21,7 +21,7 @@ from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.words import key_of
 from asyncdp_sim.data.tables import text_columns
 from asyncdp_sim.data.tables.amounts import notation_of
-from asyncdp_sim.data.tables.rows import FROM_PRIVATE
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +133,7 @@ class Measured(EncodingKind):
         read, flags = self.reader(public, decimal)
         parts = tuple(f"{name} {part}" for part in self.read_apart) or (name,)
         means = _means(read(public).values[: len(parts)])
-        sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
-        coding = FormattedMessage(sentence, column=name, count=len(flags))
+        coding = note("amounts", column=name, count=len(flags))
         return Codes(
             names=(*parts, *(f"{name} {flag}" for flag in flags)),
             read=read,
@@ -432,13 +431,8 @@ class Ordinal(EncodingKind):
         read = partial(by_text, code=lambda text: places.get(text, np.nan))
         coding, unknown, became = None, float(len(order)), "{unknown:.0f}."
         if self.order is None:  # a dictionary
-            coding = FormattedMessage(
-                "{column}: text, coded {codes} by the sorted public values, {unseen} for missing "
-                "and unseen ones.",
-                column=name,
-                codes=Extent(0, len(order) - 1),
-                unseen=len(order),
-            )
+            codes = Extent(0, len(order) - 1)
+            coding = note("coded-texts", column=name, codes=codes, unseen=len(order))
         else:
             [mean] = _means(read(public).values)
             unknown, became = float(mean), "{unknown:g}, the public mean."

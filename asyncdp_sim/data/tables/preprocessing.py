@@ -10,9 +10,9 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage, if_any
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
-from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Table, frozen, take
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Table, frozen, note_if_any, take
 
 LARGEST = 1e50
 """Largest number in a record: what is squared twice, and summed, stays a number."""
@@ -134,9 +134,7 @@ class PrincipalComponents(PreprocessingKind):
         matrix = np.zeros((rows.shape[1], features))
         matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
         constant = rows.shape[1] - len(usable)
-        notes = if_any(
-            "{columns} columns were dropped: constant over the public rows.", columns=constant
-        )
+        notes = note_if_any("constant", columns=constant)
         shift = 0.0
         if len(target) > 0:  # rounded, the mean of equal targets may be another number
             shift = float(np.clip(target.mean(), target.min(), target.max()))

@@ -8,8 +8,10 @@ replaced in the raw table, not in an owner's features.
 import difflib
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -17,17 +19,30 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage, if_any
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+NOTES: dict[str, str] = tomllib.loads(files(__package__).joinpath("notes.toml").read_text("utf-8"))
+"""What a user is told of how records were made, by name."""
 FROM_PRIVATE = "From private rows: "
 """Stands before exact counts of private cells, which no ε covers."""
 
 
 PIECE_ROWS = 32_768
 """Rows of a table on demand that are encoded at a time."""
+
+
+def note(name: str, **fields: object) -> FormattedMessage:
+    """Return a message of :data:`NOTES` with these fields."""
+    return FormattedMessage(NOTES[name], **fields)
+
+
+def note_if_any(name: str, **fields: object) -> tuple[str, ...]:
+    """Return a message of :data:`NOTES` whose first field is a count, unless this is 0."""
+    return if_any(NOTES[name], **fields)
 
 
 @dataclass(frozen=True, eq=False)

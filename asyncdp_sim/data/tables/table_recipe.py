@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
+from asyncdp_sim.core.messages import Listed
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.data import splits
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
@@ -28,10 +28,11 @@ from asyncdp_sim.data.tables.preprocessing import (
     too_large_rows,
 )
 from asyncdp_sim.data.tables.rows import (
-    FROM_PRIVATE,
     FileRows,
     Source,
     Table,
+    note,
+    note_if_any,
     require_column,
     take,
 )
@@ -233,7 +234,7 @@ class TableRecipe(DataKind):
             *splits.held_out_note(kept, apart),
             *persons_said(persons, rows, first_public),
             *without_targets([table.target[r] for r in trained], owned.names, real=real),
-            *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
+            *note_if_any("unowned", rows=len(unowned)),
             *set_aside,
         )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
@@ -318,17 +319,8 @@ def persons_said(persons: Ints | None, rows: Sequence[Ints], first_public: int) 
         private_persons, counts = np.unique(persons[private], return_counts=True)
         most = max(most, int(counts.max(initial=0)))
         both += int(np.isin(private_persons, public).sum())
-    protected = (
-        "data.person: a person has at most {most} rows of an owner, so that ε of one record "
-        "protects a person at {most} ε only."
-    )
-    return (
-        *if_any(FROM_PRIVATE + protected, most=most),
-        *if_any(
-            FROM_PRIVATE + "{both} persons have public rows, too: what is public tells of them.",
-            both=both,
-        ),
-    )
+    of_persons = note_if_any("rows-of-a-person", most=most)
+    return (*of_persons, *note_if_any("persons-in-public", both=both))
 
 
 def without_targets(
@@ -341,12 +333,8 @@ def without_targets(
     option = "--without NUMBER"
     if len(names) > 0 and len(none) <= 5:
         option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
-    sentence = (
-        FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
-        "nothing, and no score is of {owners:their} rows, which {option} leaves out."
-    )
     owners = Listed.from_numbers([i + 1 for i in none])
-    return (FormattedMessage(sentence, owners=owners, option=option),)
+    return (note("without-a-target", owners=owners, option=option),)
 
 
 def public_rows_note(
@@ -355,13 +343,8 @@ def public_rows_note(
     """Return which rows of a file are public, where one was read."""
     if source is None:
         return ()
-    return if_any(
-        f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
-        f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
-        "alone decide codes and projection.",
-        public=public,
-        file=Path(file or source.name).name,
-    )
+    which = "last-rows-public" if seed is None else "chosen-rows-public"
+    return note_if_any(which, public=public, file=Path(file or source.name).name)
 
 
 def usage(
@@ -369,16 +352,8 @@ def usage(
 ) -> tuple[str, ...]:
     """Return how many owners' rows are public, and how many rows have no owner."""
     used, public, shared = sum(map(len, rows)), total - first_public, sum(overlap)
+    unused = total - used - (public - shared)
     return (
-        *if_any(
-            "{shared} of the {public} public rows are also owners' records: for these records "
-            "epsilon is infinite.",
-            shared=shared,
-            public=public,
-        ),
-        *if_any(
-            "Unused: {unused} of the table's {total} rows, neither owned nor public.",
-            unused=total - used - (public - shared),
-            total=total,
-        ),
+        *note_if_any("public-and-owned", shared=shared, public=public),
+        *note_if_any("unused", unused=unused, total=total),
     )
