@@ -228,13 +228,9 @@ def run(
     if not finished:
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
-            outcome = run_scenario(
-                base,
-                workers=count,
-                events=events,
-                progress=receiver,
-                gains=Judging(),  # by the default options: absent, no gains are judged
-            )
+            # Gains are judged by the default options; without options, none are.
+            options: Any = {"events": events, "gains": Judging()}
+            outcome = run_scenario(base, workers=count, progress=receiver, **options)
             write(outcome, directory.path)
     result = Result(on_disk.Result.read(directory.path), directory)
     warn(result.warnings)
@@ -274,18 +270,14 @@ def sweep(
     from asyncdp_sim.sweeps.sweep import sweep as run_sweep
 
     directory = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
+    swept, count = as_scenario(scenario), as_count(workers, "workers")
     with told(progress) as receiver:
-        status = run_sweep(
-            as_scenario(scenario),
-            directory.path,
-            workers=as_count(workers, "workers"),
-            progress=receiver,
-        )
+        status = run_sweep(swept, directory.path, workers=count, progress=receiver)
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
-    swept = Sweep(on_disk.Sweep.read(directory.path), directory)
-    warn(swept.warnings)
-    return swept
+    finished = Sweep(on_disk.Sweep.read(directory.path), directory)
+    warn(finished.warnings)
+    return finished
 
 
 def forecast(
@@ -437,22 +429,11 @@ def audit(
         raise SpecError([Fault("canaries", str(canaries), "leave it out, or set thorough=False")])
     audited = as_scenario(scenario)
     with told(progress) as receiver:
+        options: Any = {"confidence": confidence, "progress": receiver}
         if not thorough:
-            return audits.first_audit(
-                audited,
-                answers=answers,
-                canaries=canaries,
-                confidence=confidence,
-                progress=receiver,
-            )
-        return audits.audit(
-            audited,
-            answers=1_000_000 if answers is None else answers,
-            runs=runs,
-            confidence=confidence,
-            workers=workers,
-            progress=receiver,
-        )
+            return audits.first_audit(audited, answers=answers, canaries=canaries, **options)
+        answers = 1_000_000 if answers is None else answers
+        return audits.audit(audited, answers=answers, runs=runs, workers=workers, **options)
 
 
 def _as_confidence(given: object) -> float:
@@ -545,10 +526,6 @@ def replay(
     """
     from asyncdp_sim.sweeps.sweep import reproduce_all
 
+    directory, count = as_directory(result), as_count(workers, "workers")
     with told(progress) as receiver:
-        return reproduce_all(
-            as_directory(result),
-            workers=as_count(workers, "workers"),
-            allow_code=allow_code,
-            progress=receiver,
-        )
+        return reproduce_all(directory, workers=count, allow_code=allow_code, progress=receiver)

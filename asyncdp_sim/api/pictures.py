@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from asyncdp_sim.api.results import Comparison, Result, Sweep
 
 By = Literal["update", "time"]
-OF_A_NETWORK = Label(
-    text="Order and times alone: nothing is learned, and no record is read.",
-    private=True,
-    epsilon_true=0.0,
-    delta=0.0,
-    timing_accounted=True,
-    release=True,
-)
+_NOTHING_LEARNED = "Order and times alone: nothing is learned, and no record is read."
+OF_A_NETWORK = Label(_NOTHING_LEARNED, True, 0.0, 0.0, timing_accounted=True, release=True)
 """Label of figures of a network without learning, whose timing depends on no model."""
 
 

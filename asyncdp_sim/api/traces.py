@@ -138,11 +138,8 @@ class TraceAsResult(opened.Result):
     ) -> "TraceAsResult":
         """Return a trace of a scenario, whose tables are these."""
         settings, participants = scenario.plain(), scenario.participants(())
-        owners = {
-            **settings["owners"],
-            "count": len(participants.numbers),
-            "numbers": list(participants.numbers),
-        }
+        numbers = list(participants.numbers)
+        owners = settings["owners"] | {"count": len(numbers), "numbers": numbers}
         manifest = {
             "scenario": {**settings, "owners": owners},
             "summary": {"updates": len(frames["updates"]), "timing_accounted": True},

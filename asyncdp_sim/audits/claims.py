@@ -306,11 +306,7 @@ def _as_asked(scenario: Scenario, owner: int) -> int:
     from scipy.stats import binom  # a slow import
 
     n_owners, protocol = scenario.owners.count, scenario.protocol
-    [chance] = [
-        chances[owner]
-        for chances in [protocol.selection_probabilities(n_owners)]
-        if chances is not None
-    ]
+    chance = (protocol.selection_probabilities(n_owners) or ())[owner]
     asked = scenario.run.updates * (scenario.algorithm.answers_per_update or 1) + protocol.left_open
     return 1 if asked == 1 else 1 + int(binom.isf(1e-3 / n_owners, asked - 1, chance))
 

@@ -197,9 +197,6 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     )
 
 
-_UNUSED = [
-    outcome
-    for outcome in RELEASED
-    if outcome not in (ExchangeOutcome.applied, ExchangeOutcome.buffered)
-]
+_USED = (ExchangeOutcome.applied, ExchangeOutcome.buffered)
+_UNUSED = [outcome for outcome in RELEASED if outcome not in _USED]
 """What may become of an answer that was released and that learning never asked for."""

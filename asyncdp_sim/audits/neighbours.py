@@ -99,13 +99,8 @@ def neighbours(scenario: Scenario) -> Neighbours:
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
     replacements = ", or by ".join(_name(dataset, places[j]) for j in (first_place, other))
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
-    called = scenario.owners.participants[owner]
-    return Neighbours(
-        owner,
-        first,
-        second,
-        f"{dataset.row_name(row)}, of owner {called}, is replaced by {replacements}",
-    )
+    name = f"{dataset.row_name(row)}, of owner {scenario.owners.participants[owner]},"
+    return Neighbours(owner, first, second, f"{name} is replaced by {replacements}")
 
 
 def _whole_owner_pair(
@@ -352,17 +347,14 @@ def made_up(
     records = records_along(scenario, [*directions, np.full(p, 1 / p)])
     gradients = gradients_of_records(scenario, records, queries)
     first, second, query = farthest_records(scenario, gradients, _largest_distance)
-    one_answer, other_answer = (
-        exact_answers(
-            scenario,
-            _with_record(scenario, dataset, owner, records[place]),
-            problem.task.steps,
-        ).gradient(np.array([owner]), queries[[query]])[0]
-        for place in (first, second)
-    )
+    answers = list[Array]()
+    for record in (records[first], records[second]):
+        changed = _with_record(scenario, dataset, owner, record)
+        exact = exact_answers(scenario, changed, problem.task.steps)
+        answers.append(exact.gradient(np.array([owner]), queries[[query]])[0])
     first, second, _ = farthest_records(scenario, gradients, _varying_distance)
     varied = records[first], records[second]
-    return MadeUp(scenario, dataset, owner, varied, (one_answer, other_answer))
+    return MadeUp(scenario, dataset, owner, varied, (answers[0], answers[1]))
 
 
 def most_charged_owner(scenario: Scenario, dataset: Dataset) -> int:

@@ -103,15 +103,9 @@ def audit_run(
         of_side += workers.map(worker, calls, advance=advance, sizes=[len(call) for call in calls])
     first, second = _joined(on_first), _joined(on_second)
     scores: dict[str, Pair] = {name: (first[name], second[name]) for name in first}
-    check = Check(
-        what,
-        owner=scenario.owners.participants[pair.owner],
-        claim=claim,
-        finding=attack(scores, claim, doubt),
-        runs=runs,
-        most=most_shown(claim, runs, doubt),
-        unit=scenario.privacy.noun,
-    )
+    owner, noun = scenario.owners.participants[pair.owner], scenario.privacy.noun
+    finding, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    check = Check(what, owner, claim, finding, runs, most, noun)
     return check, [*on_first, *on_second]
 
 

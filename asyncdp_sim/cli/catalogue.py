@@ -81,12 +81,8 @@ def list_command() -> None:
         time = "" if found.seconds is None else f", {found.seconds} s"
         private = "" if found.privacy == "" else f"; {found.privacy}"
         first = f"  {found.name:<{_TITLES - 2}} "
-        return textwrap.wrap(
-            f"{found.title} ({found.command}{time}{private})",
-            SCREEN,
-            initial_indent=first,
-            subsequent_indent=" " * len(first),
-        )
+        text, indent = f"{found.title} ({found.command}{time}{private})", " " * len(first)
+        return textwrap.wrap(text, SCREEN, initial_indent=first, subsequent_indent=indent)
 
     for group, members in groupby(listed(), key=lambda found: found.group):
         typer.echo("\n".join([group, *(line for member in members for line in lines(member)), ""]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -125,14 +126,8 @@ def sweep_command(
                 if progress is not None:
                     progress(doing, done, total)
 
-            result = sweep(
-                scenario,
-                place,
-                workers=workers,
-                address=address,
-                mixed_versions=mixed_versions,
-                progress=told,
-            )
+            how: Any = {"workers": workers, "address": address, "mixed_versions": mixed_versions}
+            result = sweep(scenario, place, progress=told, **how)
         if result.done > 0:
             if plotting:
                 print_fit(place)

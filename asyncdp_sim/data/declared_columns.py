@@ -133,16 +133,13 @@ class Twin:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Twin":
         """Return a law from its stored form, of which rounding changes no variance of z."""
-        variables = tuple(
-            Variable(
-                tuple(v["columns"]),
-                np.array(v["cuts"], dtype=float) if "cuts" in v else None,
-                np.array(v["values"], dtype=float),
-            )
-            for v in stored["variables"]
-        )
+        variables = list[Variable]()
+        for each in stored["variables"]:
+            cuts = np.array(each["cuts"], dtype=float) if "cuts" in each else None
+            values = np.array(each["values"], dtype=float)
+            variables.append(Variable(tuple(each["columns"]), cuts, values))
         sums = {name: tuple(parts) for name, parts in stored.get("sums", {}).items()}
-        marginals = tuple(stored["columns"]), variables, sums
+        marginals = tuple(stored["columns"]), tuple(variables), sums
         if "factor" in stored:
             factor = lower_triangular(stored["factor"])
             factor /= np.sqrt(np.einsum("ij,ij->i", factor, factor))[:, None]
@@ -274,14 +271,11 @@ def same_name(names: Iterable[str], code: Callable[["pd.Series"], Array]) -> Dec
 def indicators(raw: str, texts: Sequence[str] | Mapping[str, Sequence[str]]) -> Declared:
     """Declare a column ``raw=name`` of 1 for a text, or for a named group of them; else 0."""
     groups = texts if isinstance(texts, Mapping) else {text: (text,) for text in texts}
-    return tuple(
-        EncodedColumn(
-            f"{raw}={name}",
-            (raw,),
-            partial(coded_texts, codes=dict.fromkeys(members, 1.0), other=0.0),
-        )
-        for name, members in groups.items()
-    )
+    columns = list[EncodedColumn]()
+    for name, members in groups.items():
+        code = partial(coded_texts, codes=dict.fromkeys(members, 1.0), other=0.0)
+        columns.append(EncodedColumn(f"{raw}={name}", (raw,), code))
+    return tuple(columns)
 
 
 def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
@@ -402,8 +396,8 @@ class DeclaredData(TableRecipe):
         request = BuildRequest(n_owners, records, streams, swap)
         if self.path is None:
             drawn, owners = self._twin(request)
-            table = drawn if swap is None else swap.in_table(drawn)
-            return self._dataset(table, lambda _: owners, request)
+            twin = drawn if swap is None else swap.in_table(drawn)
+            return self._dataset(twin, lambda _: owners, request)
         frame, encode, notes = self._read(self.path)
         places = FileRows.from_frame(self.path, frame)
         frame = frame.set_axis(range(len(frame)))
@@ -412,13 +406,9 @@ class DeclaredData(TableRecipe):
             frame = swap.in_frame(frame, spec.split_column)
         encoded = encode(frame)
         encoded = replace(encoded, notes=(*notes, *encoded.notes))
-        return spec._dataset(
-            encoded if swap is None else swap.scaled(encoded),
-            partial(raw_values, frame),
-            request,
-            source_of(self.path),
-            places,
-        )
+        table = encoded if swap is None else swap.scaled(encoded)
+        values_of = partial(raw_values, frame)
+        return spec._dataset(table, values_of, request, source_of(self.path), places)
 
     def _body_rows_for(self, request: BuildRequest) -> int:
         """Return how many rows a twin without raw columns has before its public ones.

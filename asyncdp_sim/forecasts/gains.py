@@ -162,16 +162,11 @@ def by_folds(
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
+    how: Any = {"material": options.material, "sets": len(factors)}
     for owner in chosen:
         cv, design = divided[owner], designs[owner]
-        by_owner.append(
-            cv.judge(
-                _joint_by_fold(known, cv, design, models),
-                records=int(noise_records[owner]),
-                material=options.material,
-                sets=len(factors),
-            )
-        )
+        joint = _joint_by_fold(known, cv, design, models)
+        by_owner.append(cv.judge(joint, records=int(noise_records[owner]), **how))
         cv.forget()  # of many owners it would fill the memory
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
@@ -188,16 +183,12 @@ def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
     boosted = sum(boosts(of_owner, options.own_best) for of_owner in rows)
     repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
     repeats = repeats if boosted <= MANY_BOOSTED else 1
-    return {
-        number: CrossValidation(
-            of_owner,
-            scenario.model.sigma,
-            streams.generator("decision", "owner", number),
-            own_best=options.own_best,
-            repeats=repeats,
-        )
-        for of_owner, number in zip(rows, numbers, strict=True)
-    }
+    how: Any = {"own_best": options.own_best, "repeats": repeats}
+    divided = dict[int, CrossValidation]()
+    for of_owner, number in zip(rows, numbers, strict=True):
+        generator = streams.generator("decision", "owner", number)
+        divided[number] = CrossValidation(of_owner, scenario.model.sigma, generator, **how)
+    return divided
 
 
 def _if_others_left(
@@ -344,23 +335,12 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     generator = streams.generator("decision", "owner", owners.numbers[place])
     cv = CrossValidation(rows, scenario.model.sigma, generator, own_best=options.own_best)
     flat = joint_models.reshape(-1, joint_models.shape[-1])
-    by_factor = cv.judge(
-        _joint_models(with_own_rows, design, flat, np.tile(redraw, len(factors))),
-        records=len(rows),
-        material=options.material,
-        sets=len(factors),
-    )
+    joint = _joint_models(with_own_rows, design, flat, np.tile(redraw, len(factors)))
+    of_gains: Any = {"material": options.material, "sets": len(factors)}
+    by_factor = cv.judge(joint, records=len(rows), **of_gains)
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
-    forecast = _forecast_of_owners(
-        known,
-        options,
-        [place],
-        [by_factor],
-        factors,
-        reads="owner",
-        judged_on=judged_on,
-        runs=HALVES * FEW_RUNS,
-    )
+    how: Any = {"reads": "owner", "judged_on": judged_on, "runs": HALVES * FEW_RUNS}
+    forecast = _forecast_of_owners(known, options, [place], [by_factor], factors, **how)
     level = forecast.owners[0].break_even
     return forecast.everywhere(together=None, break_even=level)
 
@@ -406,14 +386,10 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         judge = partial(_judged, on_half, options, (fresh, fresh_design), models)
         halves.append([judge(owner, generator) for owner in _owners_of_half(records, generator)])
         advance(1)
-    means = [
-        consortium_over_halves(
-            [[gains_of_owner[place] for gains_of_owner in half] for half in halves],
-            options.material,
-            count,
-        )
-        for place in range(len(factors))
-    ]
+    means = list[Any]()
+    for place in range(len(factors)):
+        at_factor = [[gains_of_owner[place] for gains_of_owner in half] for half in halves]
+        means.append(consortium_over_halves(at_factor, options.material, count))
     of_owners = [several for half in halves for several in half]
     forecast = gain_forecast(
         scenario,
@@ -539,12 +515,8 @@ def _judged(
     rows, design, _ = _rows_of(known.scenario, known.dataset, owner)
     judge = FreshRows(rows, fresh, model.sigma, generator, own_best=options.own_best)
     every = np.concatenate(models)
-    return judge.judge(
-        _joint_models(known, design, every),
-        joint_scores(model, fresh_design, every),
-        material=options.material,
-        sets=len(models),
-    )
+    joint, scores = _joint_models(known, design, every), joint_scores(model, fresh_design, every)
+    return judge.judge(joint, scores, material=options.material, sets=len(models))
 
 
 def _forecast_of_owners(

@@ -364,11 +364,10 @@ def _of_quantities(
 
 def _two_marks(name: str, example: str) -> Fitting:
     """Return the question which mark stands before fractions."""
-    both = [
-        f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
-        f"({typed(name, kind='money', decimal=mark)})"
-        for mark in ".,"
-    ]
+    both = list[str]()
+    for mark in ".,":
+        value = notation_of({example: 1}, mark, mark).read(example).value
+        both.append(f"{value:.10g} ({typed(name, kind='money', decimal=mark)})")
     return _question(f"{example!r} may be {' or '.join(both)}")
 
 

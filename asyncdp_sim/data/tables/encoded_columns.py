@@ -97,11 +97,8 @@ class UnlikeOwners:
             if len(words) > 0:
                 words -= _texts(public[name])
                 suspects |= private[name].isin(words).to_numpy()
-        rows = [
-            row
-            for row in np.flatnonzero(suspects).tolist()
-            if _no_record(private.iloc[row], decimal)
-        ]
+        rows = np.flatnonzero(suspects).tolist()
+        rows = [row for row in rows if _no_record(private.iloc[row], decimal)]
         named = []
         for row in rows:
             texts = [written(value) for value in private.iloc[row].dropna()]

@@ -404,13 +404,10 @@ class TableData(TableRecipe):
     def _stood_in(self, ground: surrogates.Ground, request: splits.BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
         asked = self._to_split(ground, request)
-        table = ground.table(self.stand_in, asked, request.streams)
-        return self._dataset(
-            table if request.swap is None else request.swap.in_table(table),
-            asked.values_of,
-            request,
-            given=Projection(None, None, 0.0, ground.projection.notes),
-        )
+        drawn = ground.table(self.stand_in, asked, request.streams)
+        table = drawn if request.swap is None else request.swap.in_table(drawn)
+        given = Projection(None, None, 0.0, ground.projection.notes)
+        return self._dataset(table, asked.values_of, request, given=given)
 
     def _to_split(
         self, ground: surrogates.Ground, request: splits.BuildRequest
