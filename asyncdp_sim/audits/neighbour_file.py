@@ -29,12 +29,7 @@ type, too much."""
 
 
 def write_neighbour(
-    path: str,
-    copy: Path,
-    row: int,
-    cell: str | float | None,
-    kept: Kept,
-    form: FileForm = PLAIN,
+    path: str, copy: Path, row: int, cell: str | float | None, kept: Kept, form: FileForm = PLAIN
 ) -> Path:
     """Write a copy of a table with one row changed, and return where it is.
 

@@ -179,8 +179,7 @@ def _version(asked: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     most_rows: int | None = None,
     most_bytes: int | None = None,

@@ -94,10 +94,7 @@ def list_command() -> None:
     )
 
 
-def new_command(
-    name: str | None = None,
-    out: Path | None = None,
-) -> None:
+def new_command(name: str | None = None, out: Path | None = None) -> None:
     """Write a commented scenario to start from.
 
     A JSON schema is written into the same directory; editors complete fields by it.
@@ -116,9 +113,7 @@ def new_command(
     )
 
 
-def describe_command(
-    name: str,
-) -> None:
+def describe_command(name: str) -> None:
     """Print what a field, kind or column means.
 
     The text has the unit, the domain, the default and an example.
@@ -128,9 +123,7 @@ def describe_command(
     typer.echo("\n\n".join("\n".join(entry.lines()) for entry in look_up(name)))
 
 
-def docs_command(
-    topic: str | None = None,
-) -> None:
+def docs_command(topic: str | None = None) -> None:
     """Print a page of the documentation, or the list of topics."""
     from asyncdp_sim.sentences.pages import page_text, topics
 
@@ -140,9 +133,7 @@ def docs_command(
         typer.echo(page_text(topic).rstrip("\n"))
 
 
-def schema_command(
-    out: Path | None = None,
-) -> None:
+def schema_command(out: Path | None = None) -> None:
     """Print the JSON schema of scenario files, for editors.
 
     Editors that know TOML complete fields by it, if it is in the directory of the scenario.

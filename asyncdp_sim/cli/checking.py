@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_command(
-    files: list[Path],
-    details: bool = False,
-    settings: Sequence[str] = (),
-    allow_code: bool = False,
+    files: list[Path], details: bool = False, settings: Sequence[str] = (), allow_code: bool = False
 ) -> None:
     """Check scenarios, and print what they mean.
 

@@ -71,10 +71,7 @@ def draw(
         note(f"{place}: not drawn: {text}")
 
 
-def report_command(
-    places: list[Path],
-    out: Path | None = None,
-) -> None:
+def report_command(places: list[Path], out: Path | None = None) -> None:
     """Write a page about a result, a sweep, a forecast or a comparison.
 
     The page is a single HTML file, and needs no network.
@@ -85,9 +82,7 @@ def report_command(
 
 
 def compare_command(
-    directories: list[Path],
-    as_json: bool = False,
-    out: Path | None = None,
+    directories: list[Path], as_json: bool = False, out: Path | None = None
 ) -> None:
     """Compare results and their scenarios.
 

@@ -19,7 +19,7 @@ from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import jsonable
-from asyncdp_sim.sentences import label
+from asyncdp_sim.sentences import WORDS, label
 
 LEVEL = 0.95
 
@@ -113,17 +113,7 @@ def figures_of(result: Result) -> dict[str, Array | Ratio]:
     return figures
 
 
-_NAMED = {
-    "psi_final": ("ψ at the end", ""),
-    "time_to_end": ("time to update T (units)", "units"),
-    "throughput": ("updates per unit", "updates per unit"),
-    "mean_staleness": ("mean staleness", "updates"),
-    "answers_released": ("answers released", ""),
-    "refused": ("refused share of attempts", "share"),
-    "collided": ("collided, of answers", "share"),
-    "lost": ("lost, of answers", "share"),
-    "epsilon_spent": ("largest ε spent", ""),
-}
+_NAMED: dict[str, list[str]] = WORDS["compared"]
 """Figures on the screen, with the unit where the words do not say it; their units in tables."""
 _SCORES = {f"held_out_{score.name}": score for score in SCORES}
 
@@ -272,15 +262,9 @@ class Against:
 def against(first: Result, second: Result, name: str) -> Against:
     """Compare a result with the first one; replicates of one seed are pairs."""
     common = _common(first, second)
-    return Against(
-        second,
-        name,
-        common,
-        _pairing(first, second, common),
-        tuple(_rows(first, second, common)),
-        tuple(changed(first.scenario, second.scenario)),
-        together(first, second),
-    )
+    pairing, rows = _pairing(first, second, common), tuple(_rows(first, second, common))
+    settings = tuple(changed(first.scenario, second.scenario))
+    return Against(second, name, common, pairing, rows, settings, together(first, second))
 
 
 def _common(first: Result, second: Result) -> tuple[int, ...]:

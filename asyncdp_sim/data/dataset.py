@@ -283,11 +283,7 @@ class DataKind(Variant):
         return self if self.synthetic else None
 
     def redraws(
-        self,
-        count: int,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams,
+        self, count: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> Iterator[Dataset]:
         """Yield the records with their substitutes drawn again, ``count`` times, or nothing."""
         return iter(())

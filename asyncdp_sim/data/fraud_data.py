@@ -183,9 +183,7 @@ def from_json(stored: dict[str, Any]) -> Twin:
 
 
 def transactions(
-    frame: "pd.DataFrame",
-    columns: Sequence[str] | None = None,
-    public_records: int | None = None,
+    frame: "pd.DataFrame", columns: Sequence[str] | None = None, public_records: int | None = None
 ) -> OnDemand:
     """Return the features that a table has, in file order, and its labels, nothing scaled.
 

@@ -11,7 +11,7 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import known, number
 from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.picture import label, row_labels
+from asyncdp_sim.figures.picture import CAPTIONS, label, row_labels
 from asyncdp_sim.figures.style import THEORY, VERMILION, looks
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm, named_guarantee
@@ -20,10 +20,6 @@ EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
 FEW_LINES = 30  # owners whose own models' lines do not fill the frame
-NOTE = (
-    "ψ: loss above the least possible, as a share of it. It is the fit to the records of all, not "
-    "to those of one owner."
-)
 OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
@@ -157,7 +153,7 @@ def declared(
     title = best_fit(rows)
     if own is not None and len(found) == 1:
         title += from_half(*found[0].half)
-    return Declaration([Panel(marks, across, side)], (7.2, 3.9), title, note=NOTE)
+    return Declaration([Panel(marks, across, side)], (7.2, 3.9), title, note=CAPTIONS["of-psi"])
 
 
 def from_half(half: float, low: float, high: float) -> str:
@@ -205,16 +201,9 @@ def rows_of_owners(line: JointSeries) -> Columns:
     return table | row_labels([[result] for result in line.results], owners)
 
 
-_CAPTION = (
-    "Mean ψ after the last update against ε (markers; error bars: 95 % intervals over replicates); "
-    "hollow and dashed: not private as claimed."
-)
-
-
 def caption(found: Sequence[JointSeries]) -> str:
     """Return what is said below a picture with own models."""
-    own = "Each gray line is ψ of one owner's own model, trained without noise; a joint model below"
-    return f"{_CAPTION} {own} a line fits all records better. {decision(found)}"
+    return f"{CAPTIONS['guarantees']} {CAPTIONS['own-models']} {decision(found)}"
 
 
 def decision(found: Sequence[JointSeries]) -> str:
@@ -267,6 +256,6 @@ FIGURE = sweep_figure.SweepFigure(
 )  # fmt: skip
 WAYS = sweep_figure.SweepFigure(
     "guarantees", select_ways, rows,
-    lambda found, rows: declared(found, rows, None), lambda *_: _CAPTION,
+    lambda found, rows: declared(found, rows, None), lambda *_: CAPTIONS["guarantees"],
 )  # fmt: skip
 """The same without own models, each way to hide records with its guarantee."""

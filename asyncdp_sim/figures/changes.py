@@ -10,6 +10,7 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures import sweep_figure
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured, wrapped
+from asyncdp_sim.figures.picture import CAPTIONS
 from asyncdp_sim.figures.style import BLUE, LOG_MOST, WIDE, is_wide, looks
 from asyncdp_sim.figures.sweep_figure import QUANTITIES, Series, SweepFigure, ends, is_number
 from asyncdp_sim.results import Sweep
@@ -18,10 +19,7 @@ from asyncdp_sim.scenario.paths import axis
 PSI = "psi_final_median"
 MEDIAN = "median ψ at the end"
 SEED = "run.seed"
-INTERVALS = (
-    "error bars: 95 % intervals over replicates (exact for the median of ψ; the whole range of "
-    "fewer than six replicates)"
-)
+INTERVALS: str = CAPTIONS["intervals"]
 FEWEST_VALUES = 3
 """Fewest values of a swept number that quantities are drawn against."""
 MOST_SERIES = 8

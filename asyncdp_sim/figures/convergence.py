@@ -12,8 +12,9 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import agreed, number, numbers
+from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
+from asyncdp_sim.figures.picture import CAPTIONS, Picture, label, row_labels
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
@@ -316,8 +317,8 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
         If a curve is absent or damaged, or the folder cannot be written to.
     """
     shown = [(picture, list(results.values())) for picture in comparison(results)]
-    write(folder / "captions.md", captions_page(shown, []).encode())
-    return [save(picture, folder) for picture, _ in shown]
+    pictures.write(folder / "captions.md", pictures.captions_page(shown, []).encode())
+    return [pictures.save(picture, folder) for picture, _ in shown]
 
 
 def comparison(results: Mapping[str, Result]) -> list[Picture]:
@@ -393,11 +394,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     table = quartile_rows(drawn, "k", ratio=quartiles)
     title = ending(table, "k", f"ratio to ψ of {first.name}", "ratio")
     declared = Declaration([panel], (6.5, 3.4), title)
-    caption = (
-        f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
-        "at the same update of the same replicate (both use the same random numbers); "
-        "below 1 a result is better than the first one."
-    )
+    caption = CAPTIONS["psi-ratio"].format(medians=medians(quartiles), first=first.name)
     return Picture("psi-ratio", declared, table, caption, label([line.result for line in lines]))
 
 

@@ -14,7 +14,7 @@ from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import agreed, as_float, estimate, known, number, numbers
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.picture import CAPTIONS, Picture, label
 from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.scenario import Participants
@@ -158,11 +158,7 @@ def by_owner(result: Result) -> Picture:
     """
     judged = result.manifest | {"owners": result.frame("gains").to_dict("records")}
     declared, table = _of_owners(judged)
-    caption = (
-        "By how much each owner's error is smaller by joining than with its best own model, with "
-        "95 % intervals."
-    )
-    return Picture("profit", declared, table, caption, label([result]))
+    return Picture("profit", declared, table, CAPTIONS["profit"], label([result]))
 
 
 def owners(forecast: Mapping[str, Any]) -> Picture:
@@ -215,10 +211,7 @@ def by_epsilon(forecast: Mapping[str, Any]) -> Picture | None:
         title = forecast["decision"]["break_even"]
         title = f"{title[0].upper()}{title[1:]}"
     said = Declaration([panel], title=title)
-    caption = (
-        f"Gain of {who} by joining at each ε that was tried, with 95 % intervals; all owners' ε "
-        f"are scaled alike ({forecast['data']})."
-    )
+    caption = CAPTIONS["gain-by-epsilon"].format(who=who, data=forecast["data"])
     table = {"epsilon": epsilon, "gain": value, "low": low, "high": high, "verdict": verdicts}
     return Picture("forecast-by-epsilon", said, table, caption, _label(forecast), exact=False)
 
@@ -242,11 +235,7 @@ def over_time(forecast: dict[str, Any]) -> Picture:
         f"units; 90 % of runs end between {number(low)} and {number(high)}"
     )
     declared = Declaration([panel], title=in_unit(title, forecast.get("time_unit")))
-    caption = (
-        f"Expected relative fitness ψ over time ({forecast['method']}; {forecast['data']}). The "
-        "bar at the end contains ψ of 90 % of runs. ψ is the fit to all records; whether an owner "
-        "gains is another question."
-    )
+    caption = CAPTIONS["over-time"].format(method=forecast["method"], data=forecast["data"])
     table = {"time": times, "expected_psi": curve}
     return Picture("forecast-over-time", declared, table, caption, _label(forecast), exact=False)
 

@@ -3,11 +3,13 @@
 import csv
 import io
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
 from functools import cached_property
+from importlib.resources import files
 from os import strerror
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +31,8 @@ from asyncdp_sim.sentences import label as labels
 from asyncdp_sim.sentences.label import COLUMNS, Label
 
 MOST_LISTED = 4
+CAPTIONS = tomllib.loads(files(__package__).joinpath("captions.toml").read_text("utf-8"))
+"""Captions of pictures that say the same whatever is drawn."""
 
 
 def label(results: Sequence[Result]) -> Label:

@@ -15,7 +15,7 @@ from asyncdp_sim.core.arrays import Array, Columns, Ints, Table
 from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import agreed, number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.picture import CAPTIONS, Picture, label
 from asyncdp_sim.figures.style import FEW_OWNERS, MAY_GO, OKABE_ITO, plain_text, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
@@ -432,16 +432,7 @@ def _caption(
     is_partial = len(shown) < result.n_owners
     which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if is_partial else ""
     when = f"for t in [{low}, {high}) of replicate {chosen}{which}. Time runs to the right"
-    if not learner:
-        return (
-            f"Meetings of owners {when}; each owner has a line. Arrows down from the top line "
-            "start a meeting of two owners; arrows up return their results. Numbers at the top "
-            "are k."
-        )
-    locked = " The lock and the updates are those of all owners." if is_partial else ""
-    return (
-        f"Messages between learner and owners {when}; each owner has a line, and the learner has "
-        "the top line. An arrow leads from the sending of a message to its arrival; it is vertical "
-        "if the message takes no time. A message that does not arrive ends at its owner's line. "
-        f"Numbers above the learner's line are k.{locked}"
-    )
+    text: str = CAPTIONS["messages" if learner else "meetings"].format(when=when)
+    if learner and is_partial:
+        text += " The lock and the updates are those of all owners."
+    return text

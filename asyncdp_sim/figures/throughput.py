@@ -8,7 +8,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float, number
 from asyncdp_sim.figures.drawer import Declaration, Kind, Layer, Panel, Side
-from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.picture import CAPTIONS, row_labels
 from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates, of_summary
 from asyncdp_sim.network.channels import label_of
@@ -175,11 +175,4 @@ def _named(curve: AccessCurve) -> str:
     return ", ".join(["infinite population", *filter(None, curve.words)])
 
 
-_CAPTION = (
-    "Throughput S, the share of time with a successful transmission, against offered load G, the "
-    "mean number of simultaneous transmissions; error bars: 95 % intervals over replicates, if "
-    "there are several. Curves: theory for infinitely many owners with Poisson attempts; solid, "
-    "where it applies to all runs: the exact law for their owners, until a budget is spent. "
-    "Attempts that find the channel busy do not count in G."
-)
-FIGURE = SweepFigure("throughput", select, _rows, declared, lambda *_: _CAPTION)
+FIGURE = SweepFigure("throughput", select, _rows, declared, lambda *_: CAPTIONS["throughput"])

@@ -16,6 +16,7 @@ from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, interval, mean_psi
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.results.columns import summary as dictionary
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.forecast import ROWS, rows_of
 from asyncdp_sim.sentences.label import (
     epsilon_words,
@@ -318,14 +319,7 @@ MOST_OWNERS = 200
 """Owners that are listed; of more, those with the largest share of ε spent."""
 FIRST_OWNERS = 12
 """Number of rows visible at once; the others unfold below."""
-_AVERAGED = {
-    "answers released": "answers_released",
-    "answers used": "updates",
-    "online": "online_fraction",
-    "joules": "joules",
-    "bytes sent": "bytes_sent",
-    "bytes received": "bytes_received",
-}
+_AVERAGED: dict[str, str] = WORDS["averaged"]
 """Columns of the owners' table that are means over replicates; the last three with energy alone."""
 
 

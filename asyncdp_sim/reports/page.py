@@ -37,6 +37,7 @@ from asyncdp_sim.results import (
 )
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
 from asyncdp_sim.sentences.forecast import BESIDE, MOST, beside
 from asyncdp_sim.sentences.result import AVERAGE, warnings_first
@@ -361,20 +362,10 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
         refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
         note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
         yield PageTable("Other protocols", protocols(found, others), sentence(note))
-    values = [[name, shown(found[key])] for key, name in _QUANTITIES.items() if key in found]
+    names = WORDS["quantities"].items()
+    values = [[name, shown(found[key])] for key, name in names if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["data"])]]
     yield PageTable("All values", [["quantity", "value"], *values, *texts], folded=True)
-
-
-_QUANTITIES = {
-    "psi": "expected ψ",
-    "noise_free": "ψ without noise",
-    "cost_of_privacy": "ψ that noise adds",
-    "time": "time of the last update",
-    "target": "target ψ",
-    "target_time": "time at which the expected ψ reaches it",
-    "target_probability": "probability to reach it",
-}
 
 
 def of_comparison(compared: Comparison) -> dict[str, Any]:

@@ -35,12 +35,7 @@ NUMBER = "whole numbers ≥ 1"
 TEXT = "text"
 YES = "true or false"
 OR_INFINITE = " or ∞"
-SPREAD = {
-    "mean": "mean over replicates",
-    "median": "median over replicates",
-    "q25": "lower quartile over replicates",
-    "q75": "upper quartile over replicates",
-}
+SPREAD = {"mean": "mean", "median": "median", "q25": "lower quartile", "q75": "upper quartile"}
 """The four figures of what each replicate has one of."""
 
 
@@ -165,7 +160,7 @@ def _spread(column: Column) -> Iterator[Column]:
         return
     for part, words in SPREAD.items():
         name = column.name.removesuffix("*") + part
-        yield replace(column, name=name, meaning=f"{column.meaning}: {words}")
+        yield replace(column, name=name, meaning=f"{column.meaning}: {words} over replicates")
 
 
 def is_exact(name: str) -> bool:

@@ -30,18 +30,7 @@ from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.specification import Count, Finite, NonNegative
 from asyncdp_sim.core.words import shorten
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.results.columns import (
-    ANY,
-    COUNT,
-    NEVER,
-    NUMBER,
-    OR_INFINITE,
-    SPREAD,
-    TEXT,
-    YES,
-    Column,
-    summary,
-)
+from asyncdp_sim.results import columns
 from asyncdp_sim.scenario import Scenario, jsonable, unplaced
 from asyncdp_sim.trace import Trace
 
@@ -105,25 +94,25 @@ def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
     flat: dict[str, Any] = {"intervals": dict[str, Span | None]}
     inner: dict[str, dict[str, Any]] = {}
     absent = set[str]()
-    for name, column in summary().items():
+    for name, column in columns.summary().items():
         group, _, part = name.rpartition(".")
         (inner.setdefault(group, {}) if group else flat)[part] = _of_figure(column)
-        if column.null != NEVER:
+        if column.null != columns.NEVER:
             absent.add(group)
     for group, parts in inner.items():
-        table = _table({item: (of, item in SPREAD) for item, of in parts.items()})
+        table = _table({item: (of, item in columns.SPREAD) for item, of in parts.items()})
         flat[group] = table | None if group in absent else table
     return to_schema(_table({item: (of, item in AT_FIRST) for item, of in flat.items()}))
 
 
-def _of_figure(column: Column) -> Any:
+def _of_figure(column: columns.Column) -> Any:
     """Return the type of a figure, by the dictionary's words for its domain."""
-    rest = {COUNT: Whole, NUMBER: Whole, YES: bool, TEXT: str}
-    signed = column.domain.startswith(ANY)
+    rest = {columns.COUNT: Whole, columns.NUMBER: Whole, columns.YES: bool, columns.TEXT: str}
+    signed = column.domain.startswith(columns.ANY)
     result: Any = rest.get(column.domain, Finite if signed else NonNegative)
-    if column.domain.endswith(OR_INFINITE):
+    if column.domain.endswith(columns.OR_INFINITE):
         result = result | Infinity
-    return result if column.null == NEVER else result | None
+    return result if column.null == columns.NEVER else result | None
 
 
 def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
@@ -477,9 +466,7 @@ def git_commit() -> str | None:
 
 
 def fingerprints(
-    traces: Sequence[Trace],
-    curve: npt.NDArray[np.void],
-    models: Array,
+    traces: Sequence[Trace], curve: npt.NDArray[np.void], models: Array
 ) -> dict[str, str]:
     """Return digests in layers, so that a difference shows the layer it is in.
 

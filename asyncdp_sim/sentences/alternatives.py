@@ -10,16 +10,14 @@ from typing import Any
 from asyncdp_sim.core.words import aligned, figure, interval, known, within
 from asyncdp_sim.decision.alternatives import Alternative
 from asyncdp_sim.decision.forecast import GainForecast
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.forecast import gains_content, name_of
 from asyncdp_sim.sentences.result import AVERAGE
 
 GIVEN = "as in the scenario"
 NONE = "Other protocols  not compared: there is no mean gain to compare"
 BETTER, NO_BETTER = "Better protocol", "none is shown at the same ε"
-NOTE = (
-    "95 % intervals, of differences paired by rows and runs. Settings of other protocols are",
-    "chosen without private rows; ε of sums is against an observer of sums",
-)
+NOTE: list[str] = WORDS["forecast"]["alternatives"]
 
 
 def lines(gains: GainForecast, others: Sequence[Alternative]) -> list[str]:

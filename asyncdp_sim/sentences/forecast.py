@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import (
-    aligned,
-    figure,
-    known,
-    number,
-    numbers,
-    plus_minus,
-    within,
-)
+from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, within
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario, jsonable
 from asyncdp_sim.scenario.owners import shown
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.result import (
     AVERAGE,
     counted,
@@ -39,19 +32,7 @@ RELEASE = "uses private data, not for release"
 DIVERGED = 1e3
 """Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
 NOT_ASKED = "not computed"
-ALONE = (
-    "not known: public rows decide for no single owner. On an owner's machine: "
-    'asyncdp forecast FILE --as "NAME"'
-)
-"""What public rows say of single owners."""
-DIFFER = (
-    "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
-    "the owners' mean"
-)
-SHARE = (
-    "share only whether you join. The privacy of the run covers neither this output nor an ε "
-    "chosen from it: choose ε from public rows"
-)
+_WORDS = WORDS["forecast"]
 
 
 @dataclass(frozen=True)
@@ -96,19 +77,7 @@ class Decision:
         return rows_of(asdict(self))
 
 
-ROWS = {
-    "decision": "Decision",
-    "warning": "Warning",
-    "owners": "Single owners",
-    "remaining": "If others left",
-    "alike": "Owners alike?",
-    "break_even": "Break-even ε",
-    "errors": "Mean error",
-    "how_soon": "How soon",
-    "privacy": "At what privacy",
-    "how_sure": "How sure",
-    "sharing": "Sharing",
-}
+ROWS: dict[str, str] = WORDS["decision"]
 """Names of the lines of a decision, in their order."""
 
 
@@ -131,7 +100,7 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
         how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
         privacy=_privacy(found, 1.0 if gains is None else gains.factor),
         how_sure=_how_sure(found),
-        sharing=SHARE if owns else "" if found.release else RELEASE,
+        sharing=_WORDS["share"] if owns else "" if found.release else RELEASE,
         warning="" if grows is None else f"take shorter steps: {grows}",
     )
 
@@ -139,23 +108,19 @@ def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
 def verdict(found: Forecast, gains: GainForecast) -> str:
     """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
     content, least = gains_content(gains), "at least " if gains.at_least else ""
-    condition = _guessing(gains)
+    no_better = min(gains.joint, gains.adapted) >= gains.guessing  # NaN without rows that judge
+    condition = "the joint model is no better than guessing; " if no_better else ""
     if gains.reads == "owner":
         [owner] = gains.owners
         [gain], subject = content["owners"], name_of(owner)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
-        return DIFFER if differ else "not known: no owner has rows to be judged on"
+        return str(_WORDS["differ"]) if differ else "not known: no owner has rows to be judged on"
     else:
         gain, subject = content["consortium"], AVERAGE
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
     return condition + joining(gain, gains.unit, _budgets(found, gains.factor), subject, least)
-
-
-def _guessing(gains: GainForecast) -> str:
-    no_better = min(gains.joint, gains.adapted) >= gains.guessing  # NaN without rows that judge
-    return "the joint model is no better than guessing; " if no_better else ""
 
 
 def _single_owners(gains: GainForecast) -> str:
@@ -169,7 +134,7 @@ def _single_owners(gains: GainForecast) -> str:
             text if rows is None else f"{text}; about {rows:,} rows would decide, not {mine.rows:,}"
         )
     if len(gains.owners) == 0:
-        return ALONE
+        return str(_WORDS["alone"])
     some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
     return counted(gains.counts(), f"{len(gains.owners)}{some}")
 
@@ -223,18 +188,6 @@ def name_of(owner: OwnerGain) -> str:
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
-_MEANING = (
-    "gain: own error minus that of the joint model, as it is or adapted to the owner's rows, on "
-    "rows that no model has seen; low, high: its 95 % interval",
-    "break-even: the smallest ε from which on an owner gains (all owners' ε scaled alike)",
-)
-"""What the columns of the owners' table mean, below it."""
-_OBSERVED = (
-    "at most: largest ε of an owner, from one simulated network;",
-    "noise: the share of it that suffices against this observer alone; ψ then, ψ alone above: with",
-    "that noise. Except for sums, budgets are divided against an observer of all answers",
-)
-"""Meaning of the columns of the observers' table, printed below it."""
 
 
 def first_screen(found: Forecast) -> list[str]:
@@ -251,10 +204,10 @@ def lines(found: Forecast) -> list[str]:
     """Return the first screen, then all figures and the meaning of columns."""
     texts = first_screen(found)
     if found.gains is not None and len(found.gains.owners) > 1:
-        texts += _MEANING[: 1 + any(owner.break_even for owner in found.gains.owners)]
+        texts += _WORDS["owners"][: 1 + any(owner.break_even for owner in found.gains.owners)]
     texts += ["", *named_lines(figures(found))]
     if len(found.observers) > 0:
-        texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
+        texts += [*aligned(as_rows(found.observers)), *_WORDS["observers"]]
     return texts
 
 
@@ -281,11 +234,7 @@ def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return table
 
 
-BESIDE = (
-    "alone: error of an owner's best own model. Together: error of the joint model, as it is or "
-    "adapted to the owner's rows. Difference: alone minus together, ± half of its 95 % interval; "
-    "above 0, joining is better."
-)
+BESIDE: str = _WORDS["beside"]
 """Meaning of the columns of :func:`beside`."""
 
 
@@ -307,9 +256,7 @@ def beside(listed: Sequence[Mapping[str, Any]], unit: str | None) -> list[list[s
     return table
 
 
-def _by_gain(
-    listed: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[str, Mapping[str, Any], float]]:
+def _by_gain(listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any], float]]:
     """Yield each owner's name, what JSON has of it, and half of its interval, best gain first."""
     names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
     pairs = zip(names, listed, strict=True)
@@ -321,15 +268,12 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     """Return the figures of the forecast in words, each with its name."""
     unit = found.time_unit
     quantiles = (figure(found.quantiles[level]) for level in (0.05, 0.5, 0.95))
-    grows = divergence(found)
+    grows, without = divergence(found), figure(found.noise_free)
     rows = [
         ("expected ψ", plus_minus(found.psi, found.psi_half_width)),
         *([] if grows is None else [("diverges", f"{grows}: take shorter steps")]),
         ("ψ, 5–50–95 %", " … ".join(quantiles)),
-        (
-            "cost of privacy",
-            f"{figure(found.cost_of_privacy)} of ψ; {figure(found.noise_free)} without noise",
-        ),
+        ("cost of privacy", f"{figure(found.cost_of_privacy)} of ψ; {without} without noise"),
         ("time", time_words(found)),
         *([("time unit", ROUNDS)] if found.rounds else []),
         *_pace(found),
@@ -479,11 +423,7 @@ def _consortium(gains: GainForecast, mean: Consortium) -> dict[str, Any]:
     return {
         **mean.content(),
         "assumes": f"all {gains.count} owners join, with these ε",
-        "own": gains.own,
-        "joint": gains.joint,
-        "adapted": gains.adapted,
-        "guessing": gains.guessing,
-        "at_least": gains.at_least,
+        **{name: getattr(gains, name) for name in (*WORDS["errors"], "at_least")},
     }
 
 

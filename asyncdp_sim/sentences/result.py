@@ -29,6 +29,7 @@ from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken, with_short_digest
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.label import (
     Label,
     composition,
@@ -48,25 +49,11 @@ from asyncdp_sim.sentences.label import (
 )
 
 AVERAGE = "the average owner"
-ONE: dict[str, str] = {
-    Verdict.GAINS: "{} gains by joining",
-    Verdict.WORSE: "{} does worse by joining",
-    Verdict.NO_DIFFERENCE: "joining makes no material difference for {}",
-    Verdict.UNDECIDED: "undecided for {}",
-}
+ONE: dict[str, str] = WORDS["one"]
 """Verdicts on one owner, or on the average one, as sentences."""
-MANY = {
-    Verdict.GAINS: "gain",
-    Verdict.WORSE: "do worse",
-    Verdict.NO_DIFFERENCE: "no material difference",
-    Verdict.UNDECIDED: "undecided",
-}
+MANY: dict[str, str] = WORDS["many"]
 """Verdicts behind the number of owners that have them, in the order in which they are counted."""
-
-
-ERRORS = {
-    "own": "own model", "joint": "joint model", "adapted": "adapted", "guessing": "guessing"
-}  # fmt: skip
+ERRORS: dict[str, str] = WORDS["errors"]
 """Names of the models whose mean errors are compared."""
 
 

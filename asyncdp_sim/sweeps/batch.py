@@ -5,12 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from traceback import extract_tb
 
-from asyncdp_sim.core.errors import (
-    InputError,
-    MachineError,
-    ResultError,
-    gave_way,
-)
+from asyncdp_sim.core.errors import InputError, MachineError, ResultError, gave_way
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.results.write import Writer, all_on_disk

@@ -6,11 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from asyncdp_sim.core.errors import (
-    Fault,
-    MachineError,
-    SpecError,
-)
+from asyncdp_sim.core.errors import Fault, MachineError, SpecError
 from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.results.manifest import sources, versions

@@ -26,14 +26,7 @@ from asyncdp_sim.data.tables.amounts import (
     parts_of,
 )
 from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
-from asyncdp_sim.data.tables.text_columns import (
-    WORDS,
-    cells,
-    days,
-    kinds_in,
-    plain_digits,
-    written,
-)
+from asyncdp_sim.data.tables.text_columns import WORDS, cells, days, kinds_in, plain_digits, written
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,17 +18,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.population import (
-    FEWEST,
-    LIGHT,
-    Population,
-    QuickRuns,
-    choosing,
-    final_psi,
-    half_width,
-    overflowed,
-    work,
-)
+from asyncdp_sim.forecasts import population
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Workers
 from asyncdp_sim.scenario import Scenario
@@ -62,7 +52,7 @@ class Played:
     @classmethod
     def from_curve(cls, curve: npt.NDArray[np.void]) -> "Played":
         """Return what the runs of a curve end at."""
-        return cls(final_psi(curve))
+        return cls(population.final_psi(curve))
 
     @property
     def psi(self) -> float:
@@ -72,7 +62,7 @@ class Played:
     @property
     def half_width(self) -> float:
         """The longer half of the 95 % interval of the mean."""
-        return half_width(self.final)
+        return population.half_width(self.final)
 
     def content(self) -> dict[str, Any]:
         """Return the mean of the runs with its interval, as JSON has it."""
@@ -94,7 +84,7 @@ class Played:
         ratio = self.psi / other.psi
         if not np.isfinite(ratio):
             return ratio, 0.0
-        return ratio, half_width(self.final - ratio * other.final) / abs(other.psi)
+        return ratio, population.half_width(self.final - ratio * other.final) / abs(other.psi)
 
     def times(self, best: "Played") -> str:
         """Return in words how many times as large it is as that of the best choice."""
@@ -195,15 +185,11 @@ def refuse(reasons: Mapping[str, bool], problem: str, remedy: str) -> None:
 
 def longest(scenario: Scenario, dataset: Dataset) -> int:
     """Return the largest T of which :data:`FEWEST` runs are light work."""
-    return int(LIGHT / (FEWEST * work(scenario, dataset)))
+    return int(population.LIGHT / (population.FEWEST * population.work(scenario, dataset)))
 
 
 def ends(
-    scenario: Scenario,
-    numbers: Sequence[int],
-    *,
-    dataset: Dataset,
-    workers: int | Workers = 1,
+    scenario: Scenario, numbers: Sequence[int], *, dataset: Dataset, workers: int | Workers = 1
 ) -> Array:
     """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     every = scenario.run.updates
@@ -244,7 +230,7 @@ def along(
     for scenario in scenarios:
         like = prepare(scenario, dataset, like)
         tasks.append(replace(like.task, record_every=every))
-    runs = QuickRuns(scenarios[0])
+    runs = population.QuickRuns(scenarios[0])
     _, learned = runs.learned(tasks, numbers, whole=True, workers=workers)
     return lengths, [_at(outcome.curve, lengths) for outcome in learned]
 
@@ -252,7 +238,7 @@ def along(
 def _at(curve: npt.NDArray[np.void], lengths: Ints) -> Array:
     """Return ψ (R, J) of replicates after so many updates; infinite where it has overflowed."""
     firsts = np.flatnonzero(np.diff(curve["replicate"], prepend=-1) != 0)
-    parts = np.split(overflowed(curve["relative_fitness"]), firsts[1:])
+    parts = np.split(population.overflowed(curve["relative_fitness"]), firsts[1:])
     ks = np.split(curve["k"], firsts[1:])
     return np.stack(
         [psi[np.searchsorted(k, lengths, "right") - 1] for psi, k in zip(parts, ks, strict=True)]
@@ -300,7 +286,9 @@ class Advice:
         return lines
 
 
-def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> dict[str, Any]:
+def advice_on(
+    known: population.Population, asked: Scenario, advised: Scenario | None
+) -> dict[str, Any]:
     """Return the fields of :class:`Advice`.
 
     Parameters
@@ -313,7 +301,7 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
         The scenario with what is advised.
     """
     return {
-        "scenario": None if advised is None else choosing(advised, known),
+        "scenario": None if advised is None else population.choosing(advised, known),
         "data": known.words,
         "release": not known.private,
         "unchecked": known.scenario.data != asked.data,
