@@ -191,7 +191,10 @@ def most_shown(claim: Claim, runs: int, doubt: float) -> float:
 def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Event]:
     """Return the best event of one kind of score, and what it shows on these runs."""
     events = []
-    values, ordered = _quantiles(np.concatenate(pair)), [np.sort(scores) for scores in pair]
+    every, ordered = np.concatenate(pair), [np.sort(scores) for scores in pair]
+    tail = np.geomspace(1 / len(every), 0.5, _LEVELS // 2)
+    levels = np.concatenate([tail, 1 - tail])  # denser in the tails
+    values = np.unique(np.quantile(every, levels, method="nearest"))
     slack = _ROUNDING * np.abs(np.where(np.isfinite(values), values, 0.0))
     for above in (True, False):
         thresholds = values - slack if above else values + slack  # to the generous side
@@ -211,13 +214,6 @@ def _limits(
     """Return the least p and the greatest q that counts in two lots of runs leave possible."""
     low = least_probability(likely, runs[0], doubt / 2)
     return low, greatest_probability(unlikely, runs[1], doubt / 2)
-
-
-def _quantiles(scores: Array) -> Array:
-    """Return quantiles, denser in the tails."""
-    tail = np.geomspace(1 / len(scores), 0.5, _LEVELS // 2)
-    levels = np.concatenate([tail, 1 - tail])
-    return np.unique(np.quantile(scores, levels, method="nearest"))
 
 
 def _inside(ordered: Array, thresholds: Array, above: bool) -> Ints:

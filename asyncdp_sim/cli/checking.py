@@ -119,8 +119,8 @@ def replay_command(
         terminal.keeping(lambda: f"{terminal.NOTHING_KEPT}, and {directory} is as it was"),
         drawn() as progress,
     ):
-        options: Any = {"workers": workers, "settings": moved, "allow_code": allow_code}
-        results = reproduce_all(directory, on_note=notes.append, progress=progress, **options)
+        how: Any = {"workers": workers, "settings": moved, "allow_code": allow_code}
+        results = reproduce_all(directory, on_note=notes.append, progress=progress, **how)
     # Notes that begin so say how nearly numbers agree: they are part of the verdict.
     rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
     terminal.note_all([item for item in notes if item not in rounded])

@@ -14,6 +14,7 @@ from asyncdp_sim.core.words import some_of
 from asyncdp_sim.results import read_manifest, read_parquet, read_table
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, VERSIONS
+from asyncdp_sim.results.read import UNIQUE
 from asyncdp_sim.scenario import leaves, without_places
 
 if TYPE_CHECKING:
@@ -21,15 +22,9 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 6
 """Differences that are listed one by one."""
-TABLES = {
-    "events": (("replicate", "seq"), "event"),
-    "updates": (("replicate", "k"), "update"),
-    "optimum": (("coordinate",), "number"),
-    "curve": (("replicate", "k"), "number"),
-    "models": (("replicate", "coordinate"), "number"),
-    "owners": (("replicate", "owner"), "number"),
-}
-"""Columns that say which row of a table it is, and what a row is, in the order of a run.
+TABLES = {"events": "event", "updates": "update"}
+TABLES |= dict.fromkeys(("optimum", "curve", "models", "owners"), "number")
+"""What a row of a table is, in the order of a run.
 
 The network comes first, then what is learned over it; a manifest is last.
 """
@@ -384,7 +379,7 @@ def _row(
     table: str, first: "pd.DataFrame", second: "pd.DataFrame", differ: Sequence[Difference]
 ) -> Iterator[str]:
     """Yield the first row in which two tables differ, and those before."""
-    keys, text = TABLES[table]
+    keys, text = UNIQUE.get(table, ("replicate", "k")), TABLES[table]
     row = min(item.row for item in differ if item.row is not None)
     columns = [item.place.rpartition(", ")[0] for item in differ if item.row == row]
     columns = [name for name in columns if name != ""]  # of rows that one of them lacks

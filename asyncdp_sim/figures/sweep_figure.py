@@ -10,7 +10,7 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import as_float, known, number
 from asyncdp_sim.figures.drawer import Declaration, reaches_zero
-from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.picture import CAPTIONS, Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.scenario.paths import words
@@ -97,22 +97,13 @@ def of_summary(name: str) -> Callable[[Result], OutcomeEstimate]:
     )
 
 
+_BY_ITSELF: dict[str, Callable[[Result], OutcomeEstimate]] = {
+    "updates_made": updates_made, "time_to_end": time_to_end, "answers_paid": answers_paid,
+    "psi_final_median": psi_at_end,
+}  # fmt: skip
 QUANTITIES: dict[str, tuple[str, Callable[[Result], OutcomeEstimate]]] = {
-    "updates_made": ("updates made", updates_made),
-    "time_to_end": ("time to update $T$\n(units)", time_to_end),
-    **{
-        name: (title, of_summary(name))
-        for name, title in {
-            "throughput": "updates per unit",
-            "fairness": "fairness (Jain)",
-            "refusal_rate": "requests refused\n(share)",
-            "collision_rate": "answers collided\n(share)",
-            "loss_rate": "answers lost\n(share)",
-            "mean_staleness": "mean staleness\n(updates)",
-        }.items()
-    },
-    "answers_paid": ("answers paid for\nper one delivered", answers_paid),
-    "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
+    name: (title, _BY_ITSELF.get(name) or of_summary(name))
+    for name, title in CAPTIONS["axes"].items()
 }
 """What pictures of sweeps show, by column: the text of an axis, and how values are read."""
 

@@ -391,17 +391,10 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         at_factor = [[gains_of_owner[place] for gains_of_owner in half] for half in halves]
         means.append(consortium_over_halves(at_factor, options.material, count))
     of_owners = [several for half in halves for several in half]
-    forecast = gain_forecast(
-        scenario,
-        list(zip(*of_owners, strict=True)),
-        means,
-        _budgets(known, factors),
-        factors,
-        material=options.material,
-        reads="public",
-        judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
-        runs=HALVES * FEW_RUNS,
-    )
+    by_budget, budgets = list(zip(*of_owners, strict=True)), _budgets(known, factors)
+    told: Any = {"material": options.material, "reads": "public", "runs": HALVES * FEW_RUNS}
+    told["judged_on"] = f"{HALVES} random halves of {len(usable):,} public rows"
+    forecast = gain_forecast(scenario, by_budget, means, budgets, factors, **told)
     few = int(records.sum()) > (len(usable) + 1) // 2
     given = factors.index(1.0)
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
@@ -525,12 +518,12 @@ def _forecast_of_owners(
     chosen: Sequence[int],
     by_owner: Sequence[Sequence[Gain]],
     factors: Sequence[float],
-    *,
-    reads: Reads,
-    judged_on: str,
-    runs: int,
+    **told: Any,
 ) -> GainForecast:
-    """Return the gains of owners and of their mean, with each budget that was tried."""
+    """Return the gains of owners and of their mean, with each budget that was tried.
+
+    ``told`` are further options of :func:`~asyncdp_sim.decision.forecast.gain_forecast`.
+    """
     people = known.participants
     stated = np.asarray(known.problem.accountant.epsilon, dtype=float)
     owners = list[list[OwnerGain]]()
@@ -548,17 +541,9 @@ def _forecast_of_owners(
             ]
         )
     by_budget = list(zip(*by_owner, strict=True))
-    forecast = gain_forecast(
-        known.scenario,
-        by_budget,
-        [consortium(gains) for gains in by_budget],
-        _budgets(known, factors),
-        factors,
-        material=options.material,
-        reads=reads,
-        judged_on=judged_on,
-        runs=runs,
-    )
+    means, tried_at = [consortium(gains) for gains in by_budget], _budgets(known, factors)
+    told["material"] = options.material
+    forecast = gain_forecast(known.scenario, by_budget, means, tried_at, factors, **told)
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
     tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]
     mine = listed[factors.index(1.0)]

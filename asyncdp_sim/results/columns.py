@@ -394,19 +394,10 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     tables = [trace.updates for trace in traces]
     names = tables[0].dtype.names or ()  # of all at once there would be two copies
     joined = {name: np.concatenate([table[name] for table in tables]) for name in names}
-    columns: dict[str, Any] = {
-        "replicate": _repeat(numbers, tables),
-        "k": joined["k"],
-        "tick": joined["tick"],
-        "time": to_units(joined["tick"]),
-        "owner": joined["owner"],
-        "read_tick": joined["read_tick"],
-        "staleness": joined["staleness"],
-        "message": joined["message"],
-    }
-    if np.any(joined["peer"] != 0):
-        columns["peer"] = joined["peer"]
-    return columns
+    joined |= {"replicate": _repeat(numbers, tables), "time": to_units(joined["tick"])}
+    names = ["replicate", "k", "tick", "time", "owner", "read_tick", "staleness", "message"]
+    names += ["peer"] * bool(np.any(joined["peer"] != 0))
+    return {name: joined[name] for name in names}
 
 
 def event_groups(
@@ -454,12 +445,7 @@ def _of_events(
 
 def model_columns(models: Array, numbers: Sequence[int]) -> Columns:
     """Return ``models``: the final central model of every replicate, shape (R, p)."""
-    n_features = models.shape[1]
-    return {
-        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_features),
-        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), len(models)),
-        "theta_L": models.reshape(-1),
-    }
+    return _by_coordinate("replicate", numbers, "theta_L", models)
 
 
 def optimum_columns(theta: Array) -> Columns:
@@ -469,11 +455,16 @@ def optimum_columns(theta: Array) -> Columns:
 
 def alone_columns(theta: Array) -> Columns:
     """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
-    n_owners, n_features = theta.shape
+    return _by_coordinate("owner", range(1, len(theta) + 1), "theta", theta)
+
+
+def _by_coordinate(key: str, numbers: Sequence[int], name: str, models: Array) -> Columns:
+    """Return numbered models, shape (M, p), a row for each coordinate."""
+    n_features = models.shape[1]
     return {
-        "owner": np.repeat(np.arange(1, n_owners + 1, dtype=np.int32), n_features),
-        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), n_owners),
-        "theta": theta.reshape(-1),
+        key: np.repeat(np.array(numbers, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), len(models)),
+        name: models.reshape(-1),
     }
 
 

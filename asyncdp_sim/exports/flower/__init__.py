@@ -135,7 +135,12 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
             "busy": getattr(scenario.protocol, "busy", None),
         },
         "algorithm": _algorithm(scenario, problem.task.steps),
-        "model": _model(scenario),
+        "model": {
+            "loss": scenario.model.kind,
+            "sigma": scenario.model.sigma,
+            "bound": scenario.xi,
+            "norm": 1 if scenario.privacy.norm == "l1" else 2,
+        },
         "privacy": {
             "mechanism": scenario.privacy.mechanism.kind,
             "bound": problem.xi,
@@ -257,15 +262,6 @@ def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
     return numbers | own | {
         "apply_at": steps.apply_at, "shrink": shrink.tolist(), "step": step.tolist(),
     }  # fmt: skip
-
-
-def _model(scenario: Scenario) -> dict[str, Any]:
-    return {
-        "loss": scenario.model.kind,
-        "sigma": scenario.model.sigma,
-        "bound": scenario.xi,
-        "norm": 1 if scenario.privacy.norm == "l1" else 2,
-    }
 
 
 def _data(scenario: Scenario) -> dict[str, Any]:
