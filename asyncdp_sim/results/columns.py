@@ -395,9 +395,9 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     names = tables[0].dtype.names or ()  # of all at once there would be two copies
     joined = {name: np.concatenate([table[name] for table in tables]) for name in names}
     joined |= {"replicate": _repeat(numbers, tables), "time": to_units(joined["tick"])}
-    names = ["replicate", "k", "tick", "time", "owner", "read_tick", "staleness", "message"]
-    names += ["peer"] * bool(np.any(joined["peer"] != 0))
-    return {name: joined[name] for name in names}
+    listed = ["replicate", "k", "tick", "time", "owner", "read_tick", "staleness", "message"]
+    listed += ["peer"] * bool(np.any(joined["peer"] != 0))
+    return {name: joined[name] for name in listed}
 
 
 def event_groups(

@@ -219,7 +219,9 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         value, ends = as_float(summary.get(key)), intervals.get(key)
         if value is None:
             return figure(None)
-        text = f"{figure(value)} {unit}" if ends is None else estimate(value, *ends, unit=unit)
+        text = f"{figure(value)} {unit}"
+        if ends is not None:
+            text = estimate(value, ends[0], ends[1], unit)
         expected = predicted.get(key, (nan, nan))
         return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
