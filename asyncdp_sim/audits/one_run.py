@@ -14,10 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits import neighbours
 from asyncdp_sim.audits.check import Claim, least_probability, verdict
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.audits.neighbours import (
+    Record,
+    changed_records,
+    farthest_records,
+    gradients_of_records,
+    mean_distance,
+    queries_of,
+    records_along,
+    replaced,
+    trial_runs,
+)
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
@@ -27,7 +37,7 @@ from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers
 from asyncdp_sim.scenario import Scenario
 
 Coins = Bools
-Pair = tuple[neighbours.Record, neighbours.Record]
+Pair = tuple[Record, Record]
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
 
@@ -95,9 +105,9 @@ class Canaries:
         records = {
             at: self.pairs[place][coin]
             for owner, place, coin in where
-            for at in neighbours.changed_records(self.scenario, self.dataset, owner, place)
+            for at in changed_records(self.scenario, self.dataset, owner, place)
         }
-        return neighbours.replaced(self.dataset, records)
+        return replaced(self.dataset, records)
 
 
 def canaries(
@@ -125,7 +135,7 @@ def canaries(
         raise SpecError([Fault("canaries", show(count), hint)])
     taken = room[: most if count is None else int(count)]
     if queries is None:
-        queries = neighbours.queries_of(neighbours.trial_runs(scenario, prepare(scenario, dataset)))
+        queries = queries_of(trial_runs(scenario, prepare(scenario, dataset)))
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
     pairs = [far_apart(scenario, dataset, queries, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T
@@ -134,9 +144,9 @@ def canaries(
 
 def _made_up(scenario: Scenario, dataset: Dataset, queries: Array, at: int) -> Pair:
     """Return two records along a coordinate whose gradients are far apart."""
-    records = neighbours.records_along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
-    gradients = neighbours.gradients_of_records(scenario, records, queries)
-    first, other, _ = neighbours.farthest_records(scenario, gradients, neighbours.mean_distance)
+    records = records_along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
+    gradients = gradients_of_records(scenario, records, queries)
+    first, other, _ = farthest_records(scenario, gradients, mean_distance)
     return records[first], records[other]
 
 
@@ -145,8 +155,8 @@ def _of_the_table(scenario: Scenario, dataset: Dataset, queries: Array, at: int)
     rows = [(x, float(y)) for owner_records in zip(dataset.features, dataset.targets, strict=True)
             for x, y in zip(*owner_records, strict=True)]  # fmt: skip
     records = rows[:: -(-len(rows) // _LOOKED_AT)]
-    apart = neighbours.gradients_of_records(scenario, records, queries)[:, :, [at]]
-    first, other, _ = neighbours.farthest_records(scenario, apart, neighbours.mean_distance)
+    apart = gradients_of_records(scenario, records, queries)[:, :, [at]]
+    first, other, _ = farthest_records(scenario, apart, mean_distance)
     return records[first], records[min(other, len(records) - 1)]  # of one record alone, the same
 
 
