@@ -94,10 +94,8 @@ def sweep_command(
 
     if is_dir(file):
         if out is not None:
-            raise typer.BadParameter(
-                f"given --out with the directory of a sweep, {file}; allowed is --out with a "
-                "scenario file"
-            )
+            both = f"given --out with the directory of a sweep, {file}"
+            raise typer.BadParameter(f"{both}; allowed is --out with a scenario file")
         require_sweep(file)
         file, out = file / "scenario.toml", file
     settings = [*settings, *terminal.who(only, without)]

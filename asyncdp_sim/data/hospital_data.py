@@ -103,15 +103,11 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
     present = {name: name_of_2015(name) for name in column_names(path)}
     missing = [name for name in NEEDED if name not in present.values()]
     if missing:
-        rule = "allowed is a table of SPARCS inpatient discharges"
-        raise DataError(
-            Fault(
-                "data.path",
-                f"a table without a column {name!r}",
-                f"{rule}; {nearest(name, list(present))}",
-            )
-            for name in missing
-        )
+        rule, faults = "allowed is a table of SPARCS inpatient discharges", list[Fault]()
+        for name in missing:
+            hint = f"{rule}; {nearest(name, list(present))}"
+            faults.append(Fault("data.path", f"a table without a column {name!r}", hint))
+        raise DataError(faults)
     used = dict[str, str]()  # a name of 2015 comes before its other forms
     for name, published in sorted(present.items(), key=lambda pair: pair[0] != pair[1]):
         if published in NAMES:

@@ -124,11 +124,8 @@ def require_columns(columns: Collection[str], needed: Sequence[str]) -> None:
     DataError
         On ``data.path``, one fault per missing column.
     """
-    faults = [
-        Fault("data.path", f"a table without a column {name!r}", f"{_NEEDED}: {', '.join(needed)}")
-        for name in needed
-        if name not in columns
-    ]
+    rule, missing = f"{_NEEDED}: {', '.join(needed)}", [n for n in needed if n not in columns]
+    faults = [Fault("data.path", f"a table without a column {name!r}", rule) for name in missing]
     if faults:
         raise DataError(faults)
 

@@ -192,10 +192,8 @@ class TableLook:
         if self.public > 0 and len(enough) > 0:
             left = trained_on(HELD_OUT, enough)
             held = [n - m for n, m in zip(enough, left, strict=True)]
-            yield (
-                f"records of each owner: {extent(left)} trained on, {extent(held)} held out "
-                f"(held_out = {HELD_OUT})"
-            )
+            sizes_of = f"{extent(left)} trained on, {extent(held)} held out"
+            yield f"records of each owner: {sizes_of} (held_out = {HELD_OUT})"
 
     def _sums(self) -> Iterator[str]:
         """Yield which rows of a file may be sums or notes, and the command that leaves them out."""
@@ -241,10 +239,8 @@ class TableLook:
         if len(shrunk) > 0:
             yield f"owners with more than half of their records public: {some_of(shrunk, 5)}"
         if len(lost) + len(shrunk) > 0 and self.public_seed is None:
-            yield (
-                f"to choose the public rows at random instead: --public {self.public} "
-                "--public-seed 1"
-            )
+            options = f"--public {self.public} --public-seed 1"
+            yield f"to choose the public rows at random instead: {options}"
 
     def _similar_names(self) -> Iterator[str]:
         """Yield which owners' names differ in capitals and spaces alone, and what merges them."""

@@ -211,10 +211,8 @@ def _declare_settings(drawn: Sequence[Series], rows: Sequence[Columns]) -> Decla
         values = np.concatenate([ends(table, column) for table in rows], axis=1)
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _horizontal_axis(column, values), side))
-    size = (7.2, height * -(-len(shown) // across) + 0.5)
-    return Declaration(
-        several, size, sweep_figure.least_in_words(rows, PSI, MEDIAN, "setting"), across
-    )
+    title = sweep_figure.least_in_words(rows, PSI, MEDIAN, "setting")
+    return Declaration(several, (7.2, height * -(-len(shown) // across) + 0.5), title, across)
 
 
 def _horizontal_axis(column: str, values: Array) -> Side:

@@ -398,9 +398,8 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     few = int(records.sum()) > (len(usable) + 1) // 2
     given = factors.index(1.0)
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
-    forecast = replace(forecast, judged=judged).everywhere(
-        at_least=few, alike=likeness, count=count
-    )
+    forecast = replace(forecast, judged=judged)
+    forecast = forecast.everywhere(at_least=few, alike=likeness, count=count)
     differ = likeness.known == "differ"
     return forecast.everywhere(together=None, break_even=None) if differ else forecast
 

@@ -15,6 +15,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.spec import superposable
 from asyncdp_sim.privacy.guarantee import UNTIMED, not_vouched_for
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences import WORDS
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
 from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
@@ -22,6 +23,8 @@ from asyncdp_sim.theory.predict.channels import approximated, small_windows, uns
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.update_order import holds_from, shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown, known, plain
+
+_TEXTS: dict[str, str] = WORDS["check"]
 
 
 def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
@@ -53,17 +56,11 @@ def _budget(scenario: Scenario) -> Iterator[str]:
     per_answer = accountant.spent(np.ones_like(answers))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
     named = "per answer" if privacy.budget.even else "for the first answer"
-    yield (
-        f"privacy: ε {extent(epsilon)} per owner over {extent(answers)} answers{stated}, "
-        f"{extent(per_answer)} {named}, {privacy.change}"
-    )
+    figures = {"epsilon": extent(epsilon), "answers": extent(answers), "each": extent(per_answer)}
+    yield _TEXTS["budget"].format(**figures, delta=stated, named=named, change=privacy.change)
     allotment = privacy.allotment(scenario.owners.count)
     if allotment is not None:
-        yield (
-            f"schedule: answers use {extent(allotment.relative)} times an equal part of their "
-            "owner's budget, in the order of release; a lost answer spends its part, and an "
-            "answer that is never computed does not"
-        )
+        yield _TEXTS["schedule"].format(parts=extent(allotment.relative))
     if privacy.accountant is not None:
         yield privacy.accountant.describe(accountant)
 
@@ -75,10 +72,7 @@ def _participation(scenario: Scenario) -> Iterator[str]:
         yield f"participation: {rule}"
     fit, most = -(-scenario.run.updates // (scenario.apart or 1)), scenario.network.answers_allowed
     if scenario.apart is not None and max(most) > fit and scenario.privacy.hides:
-        yield (
-            f"the noise is for {extent(most)} answers of an owner, and {scenario.run.updates} "
-            f"updates have room for {fit}: with privacy.participation.most = {fit} it is smaller"
-        )
+        yield _TEXTS["room"].format(most=extent(most), updates=scenario.run.updates, fit=fit)
 
 
 def _listener(scenario: Scenario) -> Iterator[str]:
@@ -95,16 +89,10 @@ def _parts(scenario: Scenario) -> Iterator[str]:
     """Yield the sampling of records, the copies of the model, and the unit of privacy."""
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if privacy.sampling is not None:
-        yield (
-            f"sampling: each record is in an answer with probability {privacy.sampling:g}; the "
-            "draw is secret, and sums are divided by q n_i, which is public"
-        )
+        yield _TEXTS["sampling"].format(share=privacy.sampling)
     if privacy.learner is not None:
-        yield (
-            f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "
-            f"privacy.epsilon is for all copies, 1/{privacy.learner.parts(n_owners)} of it for "
-            f"each, and the learner's own answers are {privacy.learner.own}"
-        )
+        learner, parts = dict(privacy.learner), privacy.learner.parts(n_owners)
+        yield _TEXTS["copies"].format(owners=n_owners, parts=parts, **learner)
     unit = stated_unit({"scenario": scenario.plain(), "summary": {}})
     if unit is not None:
         yield unit
@@ -115,15 +103,11 @@ def _composed(scenario: Scenario) -> Iterator[str]:
     privacy, accountant, n_owners = scenario.privacy, scenario.accountant, scenario.owners.count
     rho = accountant.zcdp(accountant.answers)
     if rho is not None and accountant.multiplier is not None:
-        yield (
-            f"noise multiplier {extent(accountant.multiplier)}; all answers of an owner are "
-            f"{extent(rho)}-zCDP (ρ); an answer's own ε is at the same δ and does not add up"
-        )
+        multiplier = extent(accountant.multiplier)
+        yield _TEXTS["zcdp"].format(multiplier=multiplier, rho=extent(rho))
     if privacy.overlap > 1:
-        yield (
-            f"overlap: {privacy.overlap} owners may hold one record; in total they spend at most "
-            f"ε {extent(privacy.asked(n_owners).min(keepdims=True))} of it"
-        )
+        least = extent(privacy.asked(n_owners).min(keepdims=True))
+        yield _TEXTS["overlap"].format(owners=privacy.overlap, epsilon=least)
 
 
 def _spent_early(scenario: Scenario) -> Iterator[str]:
@@ -144,15 +128,10 @@ def _local(scenario: Scenario) -> Iterator[str]:
     """Yield the number of gradients in an answer, if there are several."""
     count = scenario.algorithm.gradients_per_answer
     if count > 1 and scenario.privacy.per_owner:
-        yield (
-            f"local steps: an owner takes {count} exact steps, and their difference is clipped as "
-            "a whole and hidden once"
-        )
+        yield _TEXTS["difference"].format(count=count)
     elif count > 1:
-        yield (
-            f"local steps: an answer consists of {count} noisy gradients, and each is charged: "
-            f"the noise is for {extent(scenario.accountant.answers * count)} of them"
-        )
+        charged = extent(scenario.accountant.answers * count)
+        yield _TEXTS["gradients"].format(count=count, charged=charged)
 
 
 def _hoped(scenario: Scenario) -> dict[str, Any]:
@@ -286,10 +265,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
     yield from _collisions(network)
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
-        yield (
-            f'{network.n_owners} owners: clock.population = "superposed" simulates the same law '
-            "faster and in less memory, with other random numbers"
-        )
+        yield _TEXTS["superposed"].format(owners=network.n_owners)
     yield from _chosen(scenario)
     yield from _energy(scenario)
 
@@ -304,21 +280,11 @@ def _collisions(network: Network) -> Iterator[str]:
         result, resent = known(approximated, facts), True
         if not isinstance(result, Unknown):
             load = result.attempt_rate * (network.airtime or 0.0)
-            yield (
-                "approximated by Bianchi's fixed point (owners independent of each other): "
-                f"throughput: {figure(result.success_rate)} updates per unit, channel load: "
-                f"{figure(load)} transmissions at a time"
-            )
+            yield _TEXTS["bianchi"].format(rate=figure(result.success_rate), load=figure(load))
     if resent and not isinstance(result, Unknown):
-        yield (
-            f"transmissions that collide: {100 * (1 - result.success_probability):.3g} %; answers "
-            "collided counts answers whose last transmission does"
-        )
+        yield _TEXTS["collide"].format(percent=100 * (1 - result.success_probability))
     if small_windows(facts):
-        yield (
-            f"small windows for {network.n_owners} owners: most transmissions collide; a larger "
-            "channel.window lets more answers through"
-        )
+        yield _TEXTS["windows"].format(owners=network.n_owners)
 
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
@@ -391,14 +357,8 @@ def _chosen(scenario: Scenario) -> Iterator[str]:
     frequencies = shares(scenario.network)
     if isinstance(frequencies, Unknown) or max(frequencies) - min(frequencies) <= 1e-12:
         return
-    text = "i_k is not uniform in the long run: owners are chosen unequally often, and"
-    if scenario.algorithm.needs_shares:
-        yield f"{text} each step is divided by N times its owner's share"
-        return
-    yield (
-        f"{text} the published step optimises another objective "
-        '(algorithm.selection = "inverse-rate" removes the bias)'
-    )
+    so = "share" if scenario.algorithm.needs_shares else "bias"
+    yield f"{_TEXTS['unequal']} {_TEXTS[so]}"
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

@@ -197,18 +197,16 @@ def _refuse_lists(path: str, wanted: Callable[[str], bool] | None, unused: Colle
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    faults = [
-        Fault(
-            "data.path",
-            f"{path!r}, whose column {field.name!r} holds several values in a cell ({field.type})",
-            f"allowed is one; data.drop (of asyncdp data: --drop {shlex.quote(field.name)}) leaves "
-            "a column out",
-        )
-        for field in pq.read_schema(path)
-        if pa.types.is_nested(field.type)
-        and field.name not in unused
-        and (wanted is None or wanted(field.name))
-    ]
+    faults = list[Fault]()
+    for field in pq.read_schema(path):
+        used = field.name not in unused and (wanted is None or wanted(field.name))
+        if used and pa.types.is_nested(field.type):
+            holds = f"holds several values in a cell ({field.type})"
+            drop = f"data.drop (of asyncdp data: --drop {shlex.quote(field.name)})"
+            rule = f"allowed is one; {drop} leaves a column out"
+            faults.append(
+                Fault("data.path", f"{path!r}, whose column {field.name!r} {holds}", rule)
+            )
     if len(faults) > 0:
         raise DataError(faults)
 
