@@ -228,9 +228,13 @@ def run(
     if not finished:
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
-            # Gains are judged by the default options; without options, none are.
-            options: Any = {"events": events, "gains": Judging()}
-            outcome = run_scenario(base, workers=count, progress=receiver, **options)
+            outcome = run_scenario(
+                base,
+                workers=count,
+                events=events,
+                progress=receiver,
+                gains=Judging(),  # by the default options: absent, no gains are judged
+            )
             write(outcome, directory.path)
     result = Result(on_disk.Result.read(directory.path), directory)
     warn(result.warnings)

@@ -211,9 +211,9 @@ def _far_records(gradients: Array, lengths: Array, order: int) -> tuple[int, int
     longest, or among as many at even distances in the table; the other is any record.
     """
     count = gradients.shape[1]
-    longest, others = np.argsort(lengths)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))
+    longest, spread = np.argsort(lengths)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))
     best = (-1.0, 0, 0)
-    for first in np.union1d(longest, others).tolist():
+    for first in np.union1d(longest, spread).tolist():
         apart = np.linalg.norm(gradients - gradients[:, [first]], ord=order, axis=2).sum(axis=0)
         other = int(np.argmax(apart))
         best = max(best, (float(apart[other]), first, other))

@@ -119,8 +119,14 @@ def replay_command(
         terminal.keeping(lambda: f"{terminal.NOTHING_KEPT}, and {directory} is as it was"),
         drawn() as progress,
     ):
-        how: Any = {"workers": workers, "settings": moved, "allow_code": allow_code}
-        results = reproduce_all(directory, on_note=notes.append, progress=progress, **how)
+        results = reproduce_all(
+            directory,
+            workers=workers,
+            settings=moved,
+            allow_code=allow_code,
+            on_note=notes.append,
+            progress=progress,
+        )
     # Notes that begin so say how nearly numbers agree: they are part of the verdict.
     rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
     terminal.note_all([item for item in notes if item not in rounded])

@@ -104,8 +104,16 @@ def forecast_command(
     base, asked = scenario.base(), Asked(judging.material, judging.own_best, workers)
     with one_thread(), blaming(file), drawn() as progress:
         value = population(base, private=private)
-        how: Any = {"workers": workers, "progress": progress, "whole": as_json}  # or no curve
-        result = forecast(base, target=target, known=value, judged=asked, whose=whose, **how)
+        result = forecast(
+            base,
+            target=target,
+            workers=workers,
+            known=value,
+            judged=asked,
+            whose=whose,
+            progress=progress,
+            whole=as_json,  # a screen has no curve
+        )
         compared = None
         if comparing and result.gains is not None:
             progressing = replace(asked, progress=progress)

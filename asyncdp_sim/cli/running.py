@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -124,8 +123,14 @@ def sweep_command(
                 if progress is not None:
                     progress(doing, done, total)
 
-            how: Any = {"workers": workers, "address": address, "mixed_versions": mixed_versions}
-            result = sweep(scenario, place, progress=told, **how)
+            result = sweep(
+                scenario,
+                place,
+                workers=workers,
+                address=address,
+                mixed_versions=mixed_versions,
+                progress=told,
+            )
         if result.done > 0:
             if plotting:
                 print_fit(place)

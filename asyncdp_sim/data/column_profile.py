@@ -434,8 +434,8 @@ def _leaks_of_one_class(seen: _Seen) -> Iterator[str]:
     texts = seen.cells.map(written, na_action="ignore").astype(object).to_numpy()
     counted = encodings.texts_of(seen.cells[labelled])
     usual = max(counted, key=counted.__getitem__, default="")
-    others = filled & (texts != usual)
-    for rows, cells in ((filled, "it is filled"), (others, f"it is not {usual!r}")):
+    rarer = filled & (texts != usual)
+    for rows, cells in ((filled, "it is filled"), (rarer, f"it is not {usual!r}")):
         rows = rows & labelled
         labels, counts = np.unique(target[rows], return_counts=True)
         if len(labels) != 1 or counts[0] < FEW or bool(rows[labelled].all()):

@@ -134,10 +134,10 @@ class Twin:
     def from_json(cls, stored: dict[str, Any]) -> "Twin":
         """Return a law from its stored form, of which rounding changes no variance of z."""
         variables = list[Variable]()
-        for each in stored["variables"]:
-            cuts = np.array(each["cuts"], dtype=float) if "cuts" in each else None
-            values = np.array(each["values"], dtype=float)
-            variables.append(Variable(tuple(each["columns"]), cuts, values))
+        for law in stored["variables"]:
+            cuts = np.array(law["cuts"], dtype=float) if "cuts" in law else None
+            values = np.array(law["values"], dtype=float)
+            variables.append(Variable(tuple(law["columns"]), cuts, values))
         sums = {name: tuple(parts) for name, parts in stored.get("sums", {}).items()}
         marginals = tuple(stored["columns"]), tuple(variables), sums
         if "factor" in stored:

@@ -510,8 +510,8 @@ class Dirichlet(NamedByFields):
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
         drawn = {"groups": n_groups - 1, "alpha": self.dirichlet}
-        told = note("drawn-by-target", **drawn, sizes=Extent(min(sizes), max(sizes)))
-        return OwnerSplit(rows, notes=(told,))
+        assumption = note("drawn-by-target", **drawn, sizes=Extent(min(sizes), max(sizes)))
+        return OwnerSplit(rows, notes=(assumption,))
 
     def _shares(self, n_groups: int, n_owners: int, streams: Streams | Scope) -> Array:
         """Return p_g of each group, (groups, N): Dirichlet(αN·w), w lognormal with this cv."""

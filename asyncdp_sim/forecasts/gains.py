@@ -162,11 +162,17 @@ def by_folds(
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
-    how: Any = {"material": options.material, "sets": len(factors)}
     for owner in chosen:
         cv, design = divided[owner], designs[owner]
         joint = _joint_by_fold(known, cv, design, models)
-        by_owner.append(cv.judge(joint, records=int(noise_records[owner]), **how))
+        by_owner.append(
+            cv.judge(
+                joint,
+                records=int(noise_records[owner]),
+                material=options.material,
+                sets=len(factors),
+            )
+        )
         cv.forget()  # of many owners it would fill the memory
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
@@ -183,12 +189,16 @@ def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
     boosted = sum(boosts(of_owner, options.own_best) for of_owner in rows)
     repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
     repeats = repeats if boosted <= MANY_BOOSTED else 1
-    how: Any = {"own_best": options.own_best, "repeats": repeats}
-    divided = dict[int, CrossValidation]()
-    for of_owner, number in zip(rows, numbers, strict=True):
-        generator = streams.generator("decision", "owner", number)
-        divided[number] = CrossValidation(of_owner, scenario.model.sigma, generator, **how)
-    return divided
+    return {
+        number: CrossValidation(
+            of_owner,
+            scenario.model.sigma,
+            streams.generator("decision", "owner", number),
+            own_best=options.own_best,
+            repeats=repeats,
+        )
+        for of_owner, number in zip(rows, numbers, strict=True)
+    }
 
 
 def _if_others_left(
@@ -225,8 +235,8 @@ def _left_out(
     out = list[Ints]()
     for cv, there in zip(divided, places, strict=True):
         parts = cv.divisions[division]
-        whole = fold >= len(parts) or len(parts[fold]) == len(cv.rows)
-        out.append(np.zeros(0, dtype=np.int64) if whole else there[parts[fold]])
+        undivided = fold >= len(parts) or len(parts[fold]) == len(cv.rows)
+        out.append(np.zeros(0, dtype=np.int64) if undivided else there[parts[fold]])
     return out
 
 
@@ -336,11 +346,18 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     cv = CrossValidation(rows, scenario.model.sigma, generator, own_best=options.own_best)
     flat = joint_models.reshape(-1, joint_models.shape[-1])
     joint = _joint_models(with_own_rows, design, flat, np.tile(redraw, len(factors)))
-    of_gains: Any = {"material": options.material, "sets": len(factors)}
-    by_factor = cv.judge(joint, records=len(rows), **of_gains)
+    by_factor = cv.judge(joint, records=len(rows), material=options.material, sets=len(factors))
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
-    how: Any = {"reads": "owner", "judged_on": judged_on, "runs": HALVES * FEW_RUNS}
-    forecast = _forecast_of_owners(known, options, [place], [by_factor], factors, **how)
+    forecast = _forecast_of_owners(
+        known,
+        options,
+        [place],
+        [by_factor],
+        factors,
+        reads="owner",
+        judged_on=judged_on,
+        runs=HALVES * FEW_RUNS,
+    )
     level = forecast.owners[0].break_even
     return forecast.everywhere(together=None, break_even=level)
 
@@ -391,10 +408,17 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         at_factor = [[gains_of_owner[place] for gains_of_owner in half] for half in halves]
         means.append(consortium_over_halves(at_factor, options.material, count))
     of_owners = [several for half in halves for several in half]
-    by_budget, budgets = list(zip(*of_owners, strict=True)), _budgets(known, factors)
-    told: Any = {"material": options.material, "reads": "public", "runs": HALVES * FEW_RUNS}
-    told["judged_on"] = f"{HALVES} random halves of {len(usable):,} public rows"
-    forecast = gain_forecast(scenario, by_budget, means, budgets, factors, **told)
+    forecast = gain_forecast(
+        scenario,
+        list(zip(*of_owners, strict=True)),
+        means,
+        _budgets(known, factors),
+        factors,
+        material=options.material,
+        reads="public",
+        judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
+        runs=HALVES * FEW_RUNS,
+    )
     few = int(records.sum()) > (len(usable) + 1) // 2
     given = factors.index(1.0)
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
@@ -540,9 +564,15 @@ def _forecast_of_owners(
             ]
         )
     by_budget = list(zip(*by_owner, strict=True))
-    means, tried_at = [consortium(gains) for gains in by_budget], _budgets(known, factors)
-    told["material"] = options.material
-    forecast = gain_forecast(known.scenario, by_budget, means, tried_at, factors, **told)
+    forecast = gain_forecast(
+        known.scenario,
+        by_budget,
+        [consortium(gains) for gains in by_budget],
+        _budgets(known, factors),
+        factors,
+        material=options.material,
+        **told,
+    )
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
     tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]
     mine = listed[factors.index(1.0)]

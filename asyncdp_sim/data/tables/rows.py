@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 NOTES: dict[str, str] = tomllib.loads(files(__package__).joinpath("notes.toml").read_text("utf-8"))
-"""What a user is told of how records were made, by name."""
+"""Notes for a user on how records were made, by name."""
 FROM_PRIVATE = "From private rows: "
 """Stands before exact counts of private cells, which no ε covers."""
 

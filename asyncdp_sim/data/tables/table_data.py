@@ -406,8 +406,8 @@ class TableData(TableRecipe):
         asked = self._to_split(ground, request)
         drawn = ground.table(self.stand_in, asked, request.streams)
         table = drawn if request.swap is None else request.swap.in_table(drawn)
-        given = Projection(None, None, 0.0, ground.projection.notes)
-        return self._dataset(table, asked.values_of, request, given=given)
+        projection = Projection(None, None, 0.0, ground.projection.notes)
+        return self._dataset(table, asked.values_of, request, given=projection)
 
     def _to_split(
         self, ground: surrogates.Ground, request: splits.BuildRequest

@@ -182,11 +182,11 @@ def invite(
     runs = partial(affordable, known.scenario, known.dataset, most=replicates)
     with processes(workers) as at_work:
         plays = dict[Coalition, contest.Play]()
-        for each in coalitions:
+        for coalition in coalitions:
             own, rows = known.scenario, known.dataset
-            if each != given:  # which is simulated as it is
-                own, rows = by_themselves(known, each)
-            plays[each] = partial(contest.ends, own, dataset=rows, workers=at_work)
+            if coalition != given:  # which is simulated as it is
+                own, rows = by_themselves(known, coalition)
+            plays[coalition] = partial(contest.ends, own, dataset=rows, workers=at_work)
         ranking = contest.winner(plays, runs(contest.SHARE * updates), progress)
         first = dict[tuple[int, ...], Coalition]()
         for each in ranking:

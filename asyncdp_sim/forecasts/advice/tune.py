@@ -142,8 +142,8 @@ class Design(contest.Advice):
         file : str
             The scenario and its settings, as typed.
         """
-        best, given = self.best.simulated, self.given.simulated
-        if best is given:
+        best, as_given = self.best.simulated, self.given.simulated
+        if best is as_given:
             lines = [
                 f"best      as given, {self.best}",
                 "better    none: no better choice was found",
@@ -152,7 +152,7 @@ class Design(contest.Advice):
             lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
-                f"better    {given.against(best, 'as given', 'of the best')}",
+                f"better    {as_given.against(best, 'as given', 'of the best')}",
             ]
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [
