@@ -35,7 +35,12 @@ NUMBER = "whole numbers ≥ 1"
 TEXT = "text"
 YES = "true or false"
 OR_INFINITE = " or ∞"
-SPREAD = {"mean": "mean", "median": "median", "q25": "lower quartile", "q75": "upper quartile"}
+SPREAD = {
+    "mean": "mean over replicates",
+    "median": "median over replicates",
+    "q25": "lower quartile over replicates",
+    "q75": "upper quartile over replicates",
+}
 """The four figures of what each replicate has one of."""
 
 
@@ -160,7 +165,7 @@ def _spread(column: Column) -> Iterator[Column]:
         return
     for part, words in SPREAD.items():
         name = column.name.removesuffix("*") + part
-        yield replace(column, name=name, meaning=f"{column.meaning}: {words} over replicates")
+        yield replace(column, name=name, meaning=f"{column.meaning}: {words}")
 
 
 def is_exact(name: str) -> bool:
