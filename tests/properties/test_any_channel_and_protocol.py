@@ -292,9 +292,7 @@ def test_a_target_that_is_not_reached_changes_nothing(network: Network, seed: in
 
 @ROUGH
 @given(ANY, SEEDS, st.integers(1, 6))
-def test_a_target_cuts_a_run_short_and_changes_nothing_before(
-    network: Network, seed: int, enough: int
-) -> None:
+def test_a_target_cuts_a_run_short_and_changes_nothing_before(network, seed, enough):
     whole = traced(network, seed)
     stops = network.model_copy(update={"stops": True})
     cut = simulate(stops, scope(seed), learning=Scripted(enough=enough), events=True)
@@ -378,9 +376,7 @@ def lived(
 
 @settings(ROUGH, max_examples=50)
 @given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4), NOISES)
-def test_live_learning_equals_replay(
-    network: Network, seed: int, apply_at: str, record_every: int, mechanism: str
-) -> None:
+def test_live_learning_equals_replay(network, seed, apply_at, record_every, mechanism):
     steps, gradients = problem(network.n_owners, apply_at)
     reply = AnswerModel(gradients, noise_of(mechanism, network.n_owners))
     lived(network, seed, steps, reply, record_every, network.protocol.asks)
@@ -388,9 +384,7 @@ def test_live_learning_equals_replay(
 
 @ROUGH
 @given(rough_networks(), SEEDS, st.sampled_from([0.5, 5.0]))
-def test_live_learning_that_decides_on_timing_equals_its_replay(
-    network: Network, seed: int, psi: float
-) -> None:
+def test_live_learning_that_decides_on_timing_equals_its_replay(network, seed, psi):
     steps, gradients = problem(network.n_owners, "as-read")
     reply = AnswerModel(gradients, noise_of("laplace", network.n_owners))
     network = network.model_copy(update={"stops": True})
@@ -403,9 +397,7 @@ def test_live_learning_that_decides_on_timing_equals_its_replay(
 
 @ROUGH
 @given(rough_networks(), SEEDS, BUFFERS, st.integers(1, 4))
-def test_live_learning_equals_replay_over_buffers(
-    network: Network, seed: int, buffer: int, record_every: int
-) -> None:
+def test_live_learning_equals_replay_over_buffers(network, seed, buffer, record_every):
     network = network.model_copy(update={"answers_per_update": buffer})
     _, gradients = problem(network.n_owners, "current")
     algorithm = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
@@ -416,9 +408,7 @@ def test_live_learning_equals_replay_over_buffers(
 
 @ROUGH
 @given(rough_networks(1.0), SEEDS, st.integers(1, 4))
-def test_live_learning_equals_replay_in_rounds(
-    network: Network, seed: int, record_every: int
-) -> None:
+def test_live_learning_equals_replay_in_rounds(network, seed, record_every):
     """With as many answers to an update as there are; alone and beside another replicate."""
     _, gradients = problem(network.n_owners, "current")
     algorithm = Collab2(step=0.4, initial="uniform")

@@ -44,9 +44,7 @@ def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
 
 @FIXED
 @given(networks(), SEEDS)
-def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(
-    network: Network, seed: int
-) -> None:
+def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(network, seed):
     trace = traced(network, seed)
     check(trace)
     assert trace.events.tolist() == traced(network, seed).events.tolist()
@@ -246,9 +244,7 @@ def clock_ticks(trace: Trace, owner: int) -> list[int]:
 
 @FIXED
 @given(st.integers(1, 10), st.data(), SEEDS)
-def test_adding_an_owner_leaves_the_other_clocks_unchanged(
-    n: int, data: st.DataObject, seed: int
-) -> None:
+def test_adding_an_owner_leaves_the_other_clocks_unchanged(n, data, seed):
     """Over a fixed horizon, with budgets that nobody spends."""
     several = data.draw(clocks(n + 1))
 
@@ -347,9 +343,7 @@ def ticks(trace: Trace, owner: int) -> list[int]:
 @pytest.mark.oracle("activity of each owner at every tick")
 @FEW
 @given(rough_networks(0.25), SEEDS)
-def test_notes_change_nothing_and_every_tick_of_a_run_is_in_one_state(
-    network: Network, seed: int
-) -> None:
+def test_notes_change_nothing_and_every_tick_of_a_run_is_in_one_state(network, seed):
     trace, rows = noted(network, seed)
     bare = traced(network, seed)
     assert bare.occupation is None
