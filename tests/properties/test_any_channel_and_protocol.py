@@ -1,10 +1,8 @@
 """Rules of every network, however its messages wait, collide, are lost and sent again."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,19 +15,13 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setti
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.mechanisms import (
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    Mechanism,
-)
+from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import RELEASED
@@ -132,9 +124,7 @@ def each_answers_once_a_round(trace: Trace) -> None:
 def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None:
     """Release, transmissions and outcome, written again from the events alone."""
     end = to_ticks(network.until)
-    released: dict[int, int] = {}
-    sent: Counter[int] = Counter()
-    final: dict[int, ExchangeOutcome] = {}
+    released, sent, final = {}, Counter(), {}
     fates = {
         K.answer_collided: ExchangeOutcome.collided,
         K.answer_lost: ExchangeOutcome.lost,
@@ -215,11 +205,7 @@ OF_ANY_TRACE = (
     a_locked_learner_serves_one_at_a_time,
     the_absent_do_not_act,
 )
-CHECKS = (
-    *OF_ANY_TRACE,
-    every_exchange_is_told_by_its_events,
-    a_run_ends_for_the_reason_it_gives,
-)
+CHECKS = (*OF_ANY_TRACE, every_exchange_is_told_by_its_events, a_run_ends_for_the_reason_it_gives)
 
 
 def summed(network: Network, seed: int) -> Network:
@@ -242,11 +228,7 @@ def summed(network: Network, seed: int) -> Network:
 @TRIED
 def test_whatever_happens(examples):
     """All of the above for each example; enough examples reach every kind of event and ending."""
-    kinds = set()
-    details = set()
-    outcomes = set()
-    endings = set()
-    parts = set()
+    met = defaultdict(set)
     stale = fresh = 0
 
     @settings(FIXED, max_examples=examples)
@@ -256,27 +238,37 @@ def test_whatever_happens(examples):
         if network.answers_per_update is not None:
             network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
         network = summed(network, seed)
-        parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
+        met["parts"] |= {network.channel.kind, network.protocol.kind, network.availability.kind}
         for trace in (traced(network, seed), traced(network, seed + 1)):
             for holds in CHECKS:
                 holds(network, trace)
-            kinds.update(trace.events["kind"].tolist())
-            details.update(trace.events["detail"].tolist())
-            outcomes.update(trace.exchanges["outcome"].tolist())
-            endings.add(trace.ending)
+            met["kinds"].update(trace.events["kind"].tolist())
+            met["details"].update(trace.events["detail"].tolist())
+            met["outcomes"].update(trace.exchanges["outcome"].tolist())
+            met["endings"].add(trace.ending)
             stale += int(np.any(trace.updates["staleness"]))
             fresh += trace.recomputed > 0
 
     draw()
     if examples < MANY:
         return
-    assert kinds == set(EventKind) - {K.server_stepped}
-    assert details == set(Detail) - {Detail.too_soon}  # see test_resting_owners
-    assert outcomes == set(ExchangeOutcome)
-    assert endings == set(Ending) - {Ending.stalled, Ending.target, Ending.resting}
-    assert set(map(kind_of, members(Channel))) <= parts
-    assert {"request", "push", "broadcast", "rounds"} <= parts
-    assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
+    assert met["kinds"] == set(EventKind) - {K.server_stepped}
+    assert met["details"] == set(Detail) - {Detail.too_soon}  # see resting owners in test_budgets
+    assert met["outcomes"] == set(ExchangeOutcome)
+    assert met["endings"] == set(Ending) - {Ending.stalled, Ending.target, Ending.resting}
+    wanted = [
+        "request",
+        "push",
+        "broadcast",
+        "rounds",
+        "always",
+        "bernoulli",
+        "on-off",
+        "diurnal",
+        "churn",
+        "outages",
+    ]
+    assert {*wanted, *map(kind_of, members(Channel))} <= met["parts"]
     assert min(stale, fresh) >= 10
 
 
@@ -334,7 +326,7 @@ def problem(n: int, apply_at: str) -> tuple[object, object]:
     return algorithm.steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0)), quadratic
 
 
-def noise_of(mechanism: str, n: int) -> Mechanism:
+def noise_of(mechanism, n):
     scale = np.linspace(0.01, 0.3, n)
     if mechanism == "discrete-laplace":
         return DiscreteLaplaceNoise(scale, np.full(n, 2.0**-9))
@@ -344,16 +336,7 @@ def noise_of(mechanism: str, n: int) -> Mechanism:
 NOISES = st.sampled_from(["laplace", "gaussian", "discrete-laplace"])
 
 
-def lived(
-    network: Network,
-    seed: int,
-    steps: Any,
-    reply: AnswerModel,
-    record_every: int,
-    asks: str,
-    others: Sequence[int] = (),
-    **decides: Any,
-) -> tuple[Trace, Trajectory]:
+def lived(network, seed, steps, reply, record_every, asks, others=(), **decides):
     """Learn live; require what a replay of the trace learns, to the bit, and nothing left behind.
 
     Seeds of other replicates are replayed beside it.
