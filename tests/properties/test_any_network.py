@@ -82,9 +82,8 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
     busy, away = {}, {}
     attempts, refused, dark, met, missed = (Counter() for _ in range(5))
     drawn = network.availability.kind in DRAWN_PER_TICK
-    for (tick, kind, owner, message), detail in zip(
-        log(trace), trace.events["detail"], strict=True
-    ):
+    details = trace.events["detail"].tolist()
+    for (tick, kind, owner, message), detail in zip(log(trace), details, strict=True):
         acts, ticked = ticked, 0
         match kind:
             case K.clock_dropped if detail == Detail.offline:
