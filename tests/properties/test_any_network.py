@@ -23,9 +23,10 @@ from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, spans
 from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import State
-from tests.properties.networks import FIXED, SEEDS, clocks, networks, traced
+from tests.properties.networks import FIXED, SEEDS, clocks, networks
 from tests.properties.rough_networks import rough_networks
 from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
+from tests.traces import traced
 
 # Rules of every network, whatever its owners, delays and budgets.
 

@@ -26,9 +26,10 @@ from asyncdp_sim.trace.tables import check
 from tests.conformance.members import examples
 from tests.drawn import NothingFitsError
 from tests.fresh import fresh_seed
-from tests.properties.networks import FIXED, SEEDS, counted, network, networks, seeded, traced
+from tests.properties.networks import FIXED, SEEDS, counted, network, networks, seeded
 from tests.properties.rough_networks import rough_network, rough_networks
 from tests.properties.test_any_channel_and_protocol import no_owner_exceeds_its_budget
+from tests.traces import traced
 from tests.verification import pure_law
 
 # No owner is ever above its budget: random networks under every mechanism and budget.

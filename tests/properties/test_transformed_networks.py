@@ -23,9 +23,10 @@ from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import fresh_seed, none_escapes
-from tests.properties.networks import FIXED, SEEDS, network, scope, seeded, traced
+from tests.properties.networks import FIXED, SEEDS, network, seeded
 from tests.properties.rough_networks import rough_network
 from tests.properties.test_any_channel_and_protocol import CHECKS, summed
+from tests.traces import scope, traced
 
 BY_UNIT = {
     "time units": 0.5,
