@@ -6,10 +6,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, total_units
-from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock
-from asyncdp_sim.network.graphs import Complete
-from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
+from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.spec import REFUSED, meeting
 from asyncdp_sim.trace import EventKind
 from tests.tables import table
@@ -17,7 +14,8 @@ from tests.traces import network, traced
 
 # One clock for all owners: what is counted in bulk is what would have been simulated.
 
-CROWDS = table(__file__, "owners_clocks.toml")["crowds"]
+TABLE = table(__file__, "owners_clocks.toml")
+CROWDS = TABLE["crowds"]
 
 
 def crowd(owners=10, answers=400, **parts):
@@ -78,64 +76,13 @@ def test_each_owner_is_online_in_its_own_half_of_the_day(population):
 
 # Rates near the resolution of time, and runs that last as long as it can count.
 
-FASTEST = REFUSED * TICKS_PER_UNIT
 
-
-def four(**parts):
-    return network(4, 20, updates=5, **parts)
-
-
-@pytest.mark.parametrize(
-    "clock",
-    [
-        lambda rate: PoissonClock(rate=rate / 4),
-        lambda rate: PoissonClock(rate=rate / 4, population="superposed"),
-        lambda rate: PoissonClock(rate=(rate - 3.0, 1.0, 1.0, 1.0)),
-        lambda rate: GammaClock(rate=rate / 4, cv=2.0),
-        lambda rate: DeterministicClock(rate=rate / 4),
-    ],
-)
-def test_clocks_are_refused_by_the_sum_of_their_rates(clock):
-    assert meeting(four(clock=clock(FASTEST))) == pytest.approx(REFUSED)
-    with pytest.raises(SpecError, match=r"clock.rate: given owners whose clocks tick 1.01e\+07"):
-        four(clock=clock(1.01 * FASTEST))
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"clock": {"kind": "saturated"}, "protocol": {"kind": "push"}},
-        {"clock": PoissonClock(), "protocol": {"kind": "dispatch", "tasks": 4}},
-    ],
-)
-def test_jobs_without_a_clock_too(parts):
-    four(compute=Constant(value=4.01 / FASTEST), **parts)
-    with pytest.raises(SpecError, match="compute: given owners whose jobs end"):
-        four(compute=Constant(value=3.99 / FASTEST), **parts)
-
-
-IN_PLACE_OF_CLOCKS = {
-    "protocol.clock.rate: given edges whose clocks tick": lambda time: Gossip(
-        graph=Complete(), clock=PoissonClock(rate=1 / time / 6)
-    ),
-    "compute: given rounds that end": lambda _: Rounds(),
-    "compute: given steps that end": lambda _: Servers(count=2, read="client-averaged", window=2),
-}
-
-
-@pytest.mark.parametrize(("said", "protocol"), IN_PLACE_OF_CLOCKS.items())
-def test_what_goes_in_place_of_owners_clocks_too(said, protocol):
-    def made(time):
-        return four(protocol=protocol(time), compute=Constant(value=time))
-
-    assert meeting(made(1.01 / FASTEST)) == pytest.approx(REFUSED / 1.01)
-    with pytest.raises(SpecError, match=said):
-        made(0.99 / FASTEST)
-
-
-def test_edges_too_slow_for_the_longest_time_are_refused():
-    with pytest.raises(SpecError, match=r"protocol\.clock\.rate: given 1e-10"):
-        four(protocol=Gossip(graph=Complete(), clock=PoissonClock(rate=1e-10)))
+@pytest.mark.parametrize("case", TABLE["too_often"], ids=lambda case: case["what"])
+def test_what_happens_too_often_is_refused(case):
+    often = network(4, 20, updates=5, **case["allowed"])
+    assert "meets" not in case or meeting(often) == pytest.approx(case["meets"] * REFUSED)
+    with pytest.raises(SpecError, match=case["said"]):
+        network(4, 20, updates=5, **case["refused"])
 
 
 def test_a_run_as_long_as_time_is_counted():

@@ -75,10 +75,6 @@ def test_a_star_is_its_links():
     assert star.distances(2) == (0.1, 0.2)
     assert edges(star.build(2)) == {(0, 1): 0.1, (0, 2): 0.2}
     assert said(star) == []
-    assert said(star, 3) == [
-        "topology.latency: given 2 values; "
-        "allowed is one number, or a list with one per owner, 3 in all"
-    ]
 
 
 def test_adding_owners_to_a_star_leaves_the_others():
@@ -236,19 +232,10 @@ def test_waxman_links_are_as_likely_as_the_formula_says():
     assert sqrt(variance) < 60  # 13,500 pairs: α and β swapped would be far off
 
 
-def test_a_random_graph_in_pieces_is_refused():
+def test_a_random_graph_in_pieces_reaches_nobody():
     lone = Geometric(radius=1e-6, latency_per_distance=1.0, graph=7)
-    assert said(lone, 1) == [
-        "topology.graph: given 7; the graph is not connected: owner 1 has no path to the learner; "
-        "raise radius or choose another graph number"
-    ]
     assert "owners 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more have no path" in said(lone, 13)[0]
     assert lone.distances(2) == (inf, inf)
-    sparse = Waxman(alpha=0.01, beta=0.01, latency_per_distance=1.0)
-    assert said(sparse) == [
-        "topology.graph: given 1; the graph is not connected: owners 1, 2 have no path to the "
-        "learner; raise alpha or beta or choose another graph number"
-    ]
     for spec in RANDOM:
         assert said(spec, 20) == []
 
