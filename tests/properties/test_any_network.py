@@ -26,6 +26,7 @@ from asyncdp_sim.trace.vocabulary import State
 from tests.properties.networks import FIXED, SEEDS, clocks, networks
 from tests.properties.rough_networks import rough_networks
 from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
+from tests.traces import network as small
 from tests.traces import traced
 
 # Rules of every network, whatever its owners, delays and budgets.
@@ -34,10 +35,6 @@ FEWER = settings(FIXED, max_examples=30)
 K = EventKind
 PRESENCE = (K.went_online, K.went_offline)
 DRAWN_PER_TICK = ("bernoulli", "diurnal")
-
-
-def unlimited(n_owners: int, **parts: object) -> Network:
-    return Network(answers_allowed=(10**6,) * n_owners, updates=10**6, **parts)
 
 
 def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
@@ -248,7 +245,7 @@ def test_adding_an_owner_leaves_the_other_clocks_unchanged(n, data, seed):
         lists = {k: v[:count] for k, v in fields.items() if isinstance(v, tuple)}
         times = {"latency": {"request": Exponential(mean=0.1)}, "compute": Exponential(mean=0.2)}
         clock = several.model_copy(update=lists)
-        return traced(unlimited(count, until=6.0, clock=clock, **times), seed)
+        return traced(small(count, 10**6, updates=10**6, until=6.0, clock=clock, **times), seed)
 
     few, more = over(n), over(n + 1)
     # An owner's own durations stay its own: attempt j of an owner travels as long as before.
@@ -270,7 +267,8 @@ def travels(trace: Trace) -> dict[int, list[int]]:
 
 
 def test_a_clock_does_not_depend_on_two_thousand_others():
-    one, many = (unlimited(n, until=1.5, clock=PoissonClock(rate=3.0)) for n in (1, 2000))
+    several = {"updates": 10**6, "until": 1.5, "clock": PoissonClock(rate=3.0)}
+    one, many = (small(n, 10**6, **several) for n in (1, 2000))
     ticks = clock_ticks(traced(one, 5), 1)
     assert ticks == clock_ticks(traced(many, 5), 1)
     assert len(ticks) > 2

@@ -5,6 +5,7 @@ import inspect
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,13 +78,18 @@ class Draft:
         last = int(np.flatnonzero(self.events["kind"] == kind)[-1])
         self.events = np.delete(self.events, last)
 
-    def spoil(self, changes: list[list[object] | dict[str, object]]) -> None:
-        """Change fields of rows of tables, or of the draft itself."""
+    def spoil(self, changes: list[Any]) -> "Draft":
+        """Change fields of the draft, or of rows; forget an event, or do what has a name."""
         for change in changes:
             if isinstance(change, dict):
                 vars(self).update({name: WORDS.get(x, x) for name, x in change.items()})
-            else:
+            elif isinstance(change, list):
                 self.set(*change[:2], **change[2])
+            elif change in TABLES:
+                self.spoil(TABLES[change])
+            else:
+                self.forget(K[change])
+        return self
 
 
 BREAKS = [(said, changes) for said, *changes in TABLES["breaks"]]
@@ -96,17 +102,10 @@ TALLIED = [
 ]
 
 
-def test_the_draft_is_valid():
-    trace = Draft().build()
-    assert trace.updates["tick"].tolist() == [20, 40]
-    assert trace.released.tolist() == [2, 1]
-
-
 @together
 @pytest.mark.parametrize(("broken", "changes"), BREAKS, ids=[broken for broken, _ in BREAKS])
 def test_each_invariant_is_named_when_broken(broken, changes):
-    draft = Draft()
-    draft.spoil(changes)
+    draft = Draft().spoil(changes)
     with pytest.raises(InvariantError, match=f"contradicts itself: {broken}$"):
         draft.build()
 
@@ -157,61 +156,15 @@ def test_every_invariant_of_the_module_is_tested_here():
     assert set(TALLIED) == set(told.split())
 
 
-def halved() -> Draft:
-    """The draft where an update takes two answers: update 1 comes at 40, and no other."""
-    draft = Draft(answers_per_update=2)
-    draft.forget(K.update_applied)
-    draft.set("exchanges", 1, read_k=0, end_k=0)
-    draft.set("exchanges", 2, read_k=1, end_k=1)
-    return draft
-
-
-def test_two_answers_may_make_an_update():
-    trace = halved().build()
-    assert (trace.n_updates, trace.update_ticks.tolist()) == (1, [40])
-    assert trace.updates[["k", "tick", "staleness"]].tolist() == [(1, 40, 0), (1, 40, 0)]
-
-
-@pytest.mark.parametrize("row", [0, 1], ids=["first", "last"])
-def test_a_full_buffer_is_used(row):
-    draft = halved()
-    draft.set("exchanges", row, outcome="buffered")
-    with pytest.raises(InvariantError, match="the buffer does not hold"):
-        draft.build()
-
-
-def test_a_buffer_that_is_not_full_is_not_used():
-    """Three answers an update: both that arrived wait, charged, and nothing was updated."""
-    draft = halved()
-    draft.answers_per_update = 3
-    draft.forget(K.update_applied)
-    draft.set("exchanges", 2, read_k=0, end_k=0)
-    with pytest.raises(InvariantError, match="the buffer does not hold"):
-        draft.build()
-    draft.exchanges = draft.exchanges.copy()
-    draft.spoil(
-        [["exchanges", 0, {"outcome": "buffered"}], ["exchanges", 1, {"outcome": "buffered"}]]
-    )
-    trace = draft.build()
-    assert (trace.n_updates, len(trace.updates)) == (0, 0)
-    assert trace.released.tolist() == [2, 1]
-    assert trace.ended(ExchangeOutcome.buffered).tolist() == [1, 1]
-
-
-@pytest.mark.parametrize("outcome", ["collided", "lost", "discarded"])
-def test_an_answer_that_came_to_nothing_was_released(outcome):
-    draft = Draft()
-    draft.set("exchanges", 2, outcome=outcome)
-    trace = draft.build()
-    assert trace.released.tolist() == [2, 1]
-    assert trace.ended(ExchangeOutcome[outcome]).tolist() == [1, 0]
-
-
-def test_an_answer_that_was_never_sent_is_not_charged():
-    draft = Draft()
-    draft.set("exchanges", 2, outcome="abandoned", transmissions=0)
-    draft.forget(K.answer_released)
-    assert draft.build().released.tolist() == [1, 1]
+@pytest.mark.parametrize("case", TABLES["holds"], ids=lambda case: case["said"])
+def test_a_draft_is_valid(case):
+    trace = Draft().spoil(case["changes"]).build()
+    assert trace.released.tolist() == case["released"]
+    updates = trace.updates[["k", "tick", "staleness"]].tolist()
+    assert list(map(list, updates)) == case["updates"]
+    assert trace.n_updates == len({k for k, *_ in updates}) == len(trace.update_ticks)
+    for outcome, ended in case.get("ended", {}).items():
+        assert trace.ended(ExchangeOutcome[outcome]).tolist() == ended
 
 
 # Tables of a trace, and the column of peers.
