@@ -3,8 +3,6 @@
 import ast
 import inspect
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,39 +34,33 @@ TABLES = table(__file__, "draft.toml")
 WORDS = {**K.__members__, **ExchangeOutcome.__members__, **Ending.__members__}
 
 
+LAYOUTS = {
+    "exchanges": EXCHANGES,
+    "owners": OWNERS,
+    "events": EVENTS,
+    "occupation": OCCUPATION,
+}
+
+
 def filled(name: str, layout: np.dtype) -> np.ndarray:
     rows = [tuple(WORDS.get(cell, cell) for cell in row) for row in TABLES[name]]
     return np.array(rows, dtype=layout)
 
 
-@dataclass
 class Draft:
     """The tables of a valid trace, open to spoiling."""
 
-    exchanges: np.ndarray = field(default_factory=partial(filled, "exchanges", EXCHANGES))
-    owners: np.ndarray = field(default_factory=partial(filled, "owners", OWNERS))
-    events: np.ndarray = field(default_factory=partial(filled, "events", EVENTS))
-    occupation: np.ndarray = field(default_factory=partial(filled, "occupation", OCCUPATION))
-    end_tick: int = 60
-    in_flight_total: int = 0
-    recomputed: int = 0
-    one_on_one: bool = True
-    one_each: bool = True
-    answers_per_update: int = 1
-    apart: int | None = None
-    update_ticks: tuple[int, ...] | None = None
-    ending: Ending = Ending.horizon
+    def __init__(self, **changes: Any) -> None:
+        for name, layout in LAYOUTS.items():
+            setattr(self, name, filled(name, layout))
+        self.spoil([TABLES["run"], changes])
 
     def build(self) -> Trace:
-        ticks = np.array(self._ticks(), dtype=np.int64)
-        return Trace(**vars(self) | {"update_ticks": ticks, "on_air_ticks": 0})
-
-    def _ticks(self) -> tuple[int, ...]:
-        """Ticks of updates as the applied exchanges have them, unless said otherwise."""
-        if self.update_ticks is not None:
-            return self.update_ticks
-        rows = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
-        return tuple(rows["end_tick"][self.answers_per_update - 1 :: self.answers_per_update])
+        """Return the trace, whose updates are at the ticks of the applied exchanges."""
+        applied = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
+        several = self.answers_per_update
+        ticks = applied["end_tick"][several - 1 :: several].astype(np.int64)
+        return Trace(**vars(self), update_ticks=ticks)
 
     def set(self, table: str, row: int, **values: int | str) -> None:
         for name, value in values.items():
@@ -105,9 +97,8 @@ TALLIED = [
 @together
 @pytest.mark.parametrize(("broken", "changes"), BREAKS, ids=[broken for broken, _ in BREAKS])
 def test_each_invariant_is_named_when_broken(broken, changes):
-    draft = Draft().spoil(changes)
     with pytest.raises(InvariantError, match=f"contradicts itself: {broken}$"):
-        draft.build()
+        Draft().spoil(changes).build()
 
 
 def test_a_run_may_end_with_the_update_that_reached_the_target():
@@ -120,10 +111,8 @@ def test_a_run_may_end_with_the_update_that_reached_the_target():
 
 @pytest.mark.parametrize("kind", TALLIED)
 def test_events_and_tables_must_agree_on_each_tally(kind):
-    draft = Draft()
-    draft.forget(K[kind])
     with pytest.raises(InvariantError, match=f"events and tables disagree on {kind}$"):
-        draft.build()
+        Draft().spoil([kind]).build()
 
 
 @pytest.mark.parametrize("together", range(1, 8))
@@ -131,14 +120,10 @@ def test_events_are_looked_through_piece_by_piece(together, monkeypatch):
     """Wherever two pieces meet."""
     monkeypatch.setattr(tables, "_TOGETHER", together)
     Draft().build()
-    draft = Draft()
-    draft.set("events", 5, tick=16)
     with pytest.raises(InvariantError, match=r"events go back in time$"):
-        draft.build()
-    draft = Draft()
-    draft.forget(K.update_applied)
+        Draft().spoil([["events", 5, {"tick": 16}]]).build()
     with pytest.raises(InvariantError, match=r"disagree on update_applied$"):
-        draft.build()
+        Draft().spoil(["update_applied"]).build()
 
 
 def test_every_invariant_of_the_module_is_tested_here():
