@@ -24,7 +24,7 @@ from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import Detail, Ending, EventKind, EventRecorder, ExchangeOutcome, Trace
 from tests.ordering.cases import CASES
 from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid, on_any_channel
-from tests.ordering.scene import USUAL, Case, Happening
+from tests.ordering.scene import Case, Happening
 from tests.ordering.table import render
 from tests.tables import table
 from tests.together import together
@@ -36,6 +36,8 @@ from tests.traces import traced
 # What a rule says beforehand stands in ``cases/*.toml`` and is not regenerated.
 
 GOLDEN = Path(__file__).parent / "golden"
+TIES = table(__file__, "ties.toml")
+USUAL = [EventKind[name] for name in TIES["usual"]]
 DETAILS = {int(detail): [detail.name] for detail in set(Detail) - {Detail.none}}
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -131,7 +133,6 @@ FEW = range(1, 9)
 NUMBER = 100
 """Of random networks, on the grid and off it."""
 
-TIES = table(__file__, "ties.toml")
 UNORDERED, RENUMBERED, DEPENDENT = (set(TIES[k]) for k in ("unordered", "renumbered", "dependent"))
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 COUNTED = (EventKind.query_sent, EventKind.broadcast_sent, EventKind.update_applied)

@@ -13,19 +13,18 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel, Priority, Processor
 from asyncdp_sim.core.specification import Spec, parse
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability import Availability, Intervals
-from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.clocks import Clock, DeterministicClock
+from asyncdp_sim.network.availability import Intervals
+from asyncdp_sim.network.clocks import DeterministicClock
 from asyncdp_sim.network.graphs import EdgeFile, GossipGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Law
-from asyncdp_sim.network.protocols import Dispatch, Gossip, Protocol
+from asyncdp_sim.network.protocols import Dispatch, Gossip
 from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
 from asyncdp_sim.network.spec import Latency, Payload
-from asyncdp_sim.network.topology import GraphFile, Topology
+from asyncdp_sim.network.topology import GraphFile
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
-from tests.conformance.members import examples
+from tests.conformance.members import FAMILIES, examples
 from tests.ordering.scene import Scripted
 from tests.tables import table
 from tests.together import together
@@ -113,22 +112,11 @@ def test_a_network_that_asks_nobody_keeps_its_name():
 # another.
 
 PLAIN = Network(answers_allowed=(5, 5, 5), updates=7)
-FAMILIES = {
-    "clock": Clock,
-    "availability": Availability,
-    "channel": Channel,
-    "compute": Law,
-    "protocol": Protocol,
-    "topology": Topology,
-}
-PARTS = {name: examples(union) for name, union in FAMILIES.items()}
+KINDS = ("clock", "availability", "channel", "protocol", "topology")
+PARTS = {"compute": examples(Law)} | {name: examples(FAMILIES[name]) for name in KINDS}
 GOSSIP = [Gossip(graph=graph) for graph in examples(GossipGraph)]
 OF_FILES = "path"
-ABSENT = {
-    "retry": examples(Law)[0],
-    "graph": examples(GossipGraph)[0],
-    "policy": ShortestQueue(),
-}
+ABSENT = {"retry": PARTS["compute"][0], "graph": GOSSIP[0].graph, "policy": ShortestQueue()}
 """What may stand where a member of a family is absent."""
 
 
@@ -173,7 +161,7 @@ def test_every_field_of_every_part_counts():
         for field, another in changed(each):
             assert another.digest(1, 2) != before, field
             seen.add(field)
-    plain = {*Network.model_fields} - FAMILIES.keys() - {"latency", "payload"}
+    plain = {*Network.model_fields} - PARTS.keys() - {"latency", "payload"}
     assert plain | {f"payload.{name}" for name in Payload.model_fields} <= seen
     assert len(seen) > 60
 
