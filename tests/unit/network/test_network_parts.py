@@ -29,7 +29,6 @@ from tests.ordering.scene import Scripted
 from tests.tables import table
 from tests.together import together
 from tests.traces import network, traced
-from tests.unit.measures.test_summary_by_hand import ran, times
 
 # The network's own parts: the spec, who is told of what, and what a clock promises.
 
@@ -333,13 +332,3 @@ def test_jobs_that_come_together_share_its_speed():
     assert ends([(0, 1000)] * 4) == [3997, 3998, 3999, 4000]
     assert ends([(0, 1000), (500, 1000)]) == [1499, 2000]
     assert ends([(5, 0), (5, 3)]) == [5, 8]
-
-
-def test_an_owner_computes_while_it_has_any_task():
-    protocol = Dispatch(tasks=2, queue="shared")
-    found = ran([], updates=2, compute=Constant(value=0.5), protocol=protocol)
-    # queries until .25; two tasks at half of its speed until 1.25, a tick apart; answers until 1.5
-    tick = 1e-9  # in which it sends one answer and computes the other
-    assert times(*found) == [
-        {"receiving": 0.25, "computing": 1.0 - tick, "sending": pytest.approx(0.25 + tick, abs=0)}
-    ]

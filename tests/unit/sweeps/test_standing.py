@@ -149,10 +149,8 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
     assert said.code == 2
     assert "given --out with the directory of a sweep" in said.err
-    assert command.refused("sweep", tmp_path) == (
-        f"{tmp_path}: given no sweep; allowed is the directory of a sweep; to begin one: "
-        "asyncdp sweep FILE"
-    )
+    allowed = "the directory of a sweep; to begin one: asyncdp sweep FILE"
+    assert command.refused("sweep", tmp_path) == f"{tmp_path}: given no sweep; allowed is {allowed}"
 
 
 @one_in(2, "faulty", ["target='nothing'", "public_records=100000"])
@@ -177,9 +175,8 @@ def test_what_others_put_there_stays(tmp_path):
     assert os.listdir(out) == ["mine.txt"]
 
 
-def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
+def test_what_others_put_beside_cells_stops_no_sweep(scenario, out):
     """A link to nothing hides no cell, and a file whose name begins as theirs is none."""
-    out = tmp_path / "result"
     interrupted(scenario, out)
     (out / "gone").symlink_to("nowhere")
     (out / "cell-notes.txt").touch()
@@ -191,12 +188,7 @@ def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
 
 # Warnings of the cells of a sweep: records merged, then put into words.
 
-HORIZON = "the time horizon was reached"
-
-
-def short(replicates, low, high, why=HORIZON, released=0, **fates):
-    named = tuple((name.replace("_", " "), count) for name, count in fates.items())
-    return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, named)
+NOTICES = table(__file__, "notices.toml")
 
 
 def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
@@ -210,35 +202,28 @@ def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
     assert dict(note.fates)["collided"] == n_collided
 
 
-def exceeded(largest, owner=3):
-    sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
-    return reason(sentence, largest=largest, owner=owner)
-
-
-def silent(owners):
-    sentence = "ε = ∞ for {owners}: {owners:their} answers are exact"
-    return reason(sentence, owners=Listed.from_numbers(owners))
-
-
 def notice(told):
     """Return a notice of the table."""
     match told:
-        case {"ended": [*ended]}:
-            fates = {name.replace(" ", "_"): n for name, n in told.get("fates", {}).items()}
-            return short(*ended, told.get("why", HORIZON), told.get("released", 0), **fates)
+        case {"ended": [replicates, low, high]}:
+            fates = tuple(told.get("fates", {}).items())
+            why, released = told.get("why", "the time horizon was reached"), told.get("released", 0)
+            return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, fates)
         case {"reached": [replicates, low, high]}:
             return TargetReached(replicates, 8, Extent(low, high))
         case {"exceeded": largest}:
-            return exceeded(largest)
+            sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
+            return reason(sentence, largest=largest, owner=3)
         case {"silent": owners}:
-            return silent(owners)
+            sentence = "ε = ∞ for {owners}: {owners:their} answers are exact"
+            return reason(sentence, owners=Listed.from_numbers(owners))
         case {"rows": rows}:
             return Noted.from_sentence(Formatted("{n} rows of {who}", n=rows, who="V2"))
     return Noted.from_sentence(told)
 
 
 @together
-@pytest.mark.parametrize("case", table(__file__, "notices.toml")["cases"], ids=str)
+@pytest.mark.parametrize("case", NOTICES["cases"], ids=str)
 def test_what_is_said_of_all_cells(case):
     cells = [None if cell == "null" else list(map(notice, cell)) for cell in case["cells"]]
     assert [each.describe() for each in gathered(cells)] == case["said"]
@@ -251,19 +236,16 @@ def test_yes_and_no_are_no_numbers():
 
 
 def test_numbers_stand_in_fields_beside_the_words():
-    [both] = gathered([[exceeded(n)] for n in range(6, 12)])
+    [both] = gathered([[notice({"exceeded": n})] for n in range(6, 12)])
     content = both.content()
     assert (content["kind"], content["cells"]) == ("noted", [0, 1, 2, 3, 4, 5])
     assert content["values"] == {"largest": [6, 11], "owner": [3, 3]}
 
 
 RECORDS = (
-    exceeded(9.5),
-    silent(range(1, 10)),
+    *map(notice, NOTICES["records"]),
     reason("timing: {why}", why="a trigger {of braces}"),
-    short(8, 3, 3, released=200, collided=100, were_lost=1),
     Noted.from_sentence(Formatted("{codes} codes", codes=Extent(0, 2)), "of a table: {}"),
-    Noted.from_sentence("a plain line {with braces}"),
 )
 
 
@@ -275,8 +257,8 @@ def test_a_record_is_read_back_as_it_was(record):
 
 
 def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
-    line = exceeded(9.5).describe()
-    others = ([], [exceeded(9.6).content()], [{"kind": "unheard-of"}], [None])
+    line, other = notice({"exceeded": 9.5}).describe(), notice({"exceeded": 9.6})
+    others = ([], [other.content()], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
         [known] = read_notices({"warnings": [line], **fields})
         assert known == Noted.from_sentence(line)
