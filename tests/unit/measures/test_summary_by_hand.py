@@ -42,17 +42,12 @@ def trace(name):
         exchanges[column] *= UNIT
     applied = exchanges[exchanges["outcome"] == O.applied]
     return Trace(
-        end_tick=made["end"] * UNIT,
         exchanges=exchanges,
         owners=np.array(list(map(tuple, made["owners"])), dtype=OWNERS),
         events=None,
-        in_flight_total=1,
-        recomputed=made["recomputed"],
-        on_air_ticks=made["on_air"] * UNIT,
         ending=Ending.horizon,
-        one_on_one=False,
-        one_each=True,
         update_ticks=applied["end_tick"].copy(),
+        **made["run"],
     )
 
 
