@@ -108,28 +108,18 @@ def test_many_are(command, here, record_property):
     none_escapes(record_property, MANY, escapes(command, here, fresh_seed(), MANY))
 
 
-NAMED = "none, constant, exponential or gamma"
-LEARNING = table(__file__, "any_scenario.toml")
+TABLE = table(__file__, "any_scenario.toml")
+LEARNING = TABLE["learning"]
 
 
 @pytest.mark.parametrize("learning", LEARNING.values(), ids=LEARNING)
-@pytest.mark.parametrize(
-    ("law", "key", "allowed"),
-    [
-        ('kind = "lognormal"\nmean = 0.1\ncv = 1.0', ".kind", NAMED),
-        ('kind = "uniform"\nlow = 0.1\nhigh = 1.0', ".kind", NAMED),
-        ('kind = "constant"\nvalue = 9e8', "", "at most 1e9 for all of them together"),
-    ],
-    ids=["lognormal", "uniform", "too long"],
-)
-def test_a_time_that_nothing_says_is_refused_before_it_is_asked_for(
-    learning, law, key, allowed, here, command
-):
+@pytest.mark.parametrize("law", TABLE["laws"], ids=lambda law: law["what"])
+def test_a_time_that_nothing_says_is_refused_before_it_is_asked_for(learning, law, here, command):
     """Found by random scenarios: a timeout was held against the least time of no law at all."""
-    text = SMALL.replace('kind = "lognormal"\nmean = 0.1\ncv = 1.0', law)
+    text = SMALL.replace('kind = "lognormal"\nmean = 0.1\ncv = 1.0', law["text"])
     text = text.replace('[algorithm]\nkind = "async-gossip"\nrho = 0.01', learning)
     (here / "local.toml").write_text(text, encoding="utf-8")
     for verb in ("check", "run"):
         said = command.refused(verb, "local.toml")
-        assert f" compute{key}: " in said
-        assert said.endswith(allowed)
+        assert f" compute{law['key']}: " in said
+        assert said.endswith(law["allowed"])
