@@ -78,7 +78,8 @@ def test_each_owner_is_online_in_its_own_half_of_the_day(population):
 
 
 @pytest.mark.parametrize("case", TABLE["too_often"], ids=lambda case: case["what"])
-def test_what_happens_too_often_is_refused(case):
+def test_clocks_are_refused_by_the_sum_of_their_rates(case):
+    """So are jobs without a clock, and what goes in the place of owners' clocks."""
     often = network(4, 20, updates=5, **case["allowed"])
     assert "meets" not in case or meeting(often) == pytest.approx(case["meets"] * REFUSED)
     with pytest.raises(SpecError, match=case["said"]):

@@ -19,6 +19,7 @@ from asyncdp_sim.network.graphs import EdgeFile, faults_of_servers
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.topology import Geometric, GraphFile, LinkFailures, Routes, Star, Waxman
 from tests.tables import table
+from tests.together import together
 from tests.traces import scope
 from tests.unit.network.stand_ins import UNIT, Notes
 
@@ -102,9 +103,11 @@ def test_owners_beyond_the_count_are_routers(written):
     assert set(spec.build(1)) == {0, 1, "2", "hub"}
 
 
+@together
 @DISTANCES
 @pytest.mark.parametrize("case", TABLE["failing"].values(), ids=TABLE["failing"])
-def test_links_fail_one_by_one(case):
+def test_a_square_whose_links_fail_one_by_one(case):
+    """And a triangle of which one link fails as another is repaired."""
     graph = nx.Graph()
     graph.add_weighted_edges_from(case["links"], weight="latency")
     notes, found, before = Notes(case["owners"]), [], edges(graph)

@@ -143,8 +143,8 @@ CASES += [(False, parts) for parts in QUESTIONS["other"]]
 
 
 @pytest.mark.parametrize(("same", "parts"), CASES, ids=str)
-def test_what_records_ask_for_is_worked_out_once(same, parts):
-    """And anew for other questions and other records."""
+def test_other_questions_and_other_records_are_worked_out_anew(same, parts):
+    """And the same questions about the same records once."""
     first, second = scenario(**FIRST), scenario(**(FIRST | parts))
     like = prepare(first, build_dataset(first))
     again = prepare(second, like.posed.dataset, like)

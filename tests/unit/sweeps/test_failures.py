@@ -155,8 +155,8 @@ def test_a_folder_of_a_network_with_its_own_locks_or_none(locked, scenario, out,
     assert sweep(scenario, out).left == 0
 
 
-def test_how_far_it_has_come(scenario, out):
-    """Three cells are done, two seconds apart; nobody waits for cells that failed."""
+def test_nobody_waits_for_cells_that_failed(scenario, out):
+    """How far a sweep has come: three cells are done, two seconds apart; then one has failed."""
     with pytest.raises(ResultError, match="no sweep"):
         status(scenario, out)
     interrupted(scenario, out)
