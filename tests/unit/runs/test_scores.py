@@ -10,17 +10,8 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Logistic, Ridge, Softmax
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss, unsolved
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
-from asyncdp_sim.measures.scores import (
-    ACCURACY,
-    AUC,
-    BALANCED,
-    LOG_LOSS,
-    MAE,
-    R_SQUARED,
-    RMSE,
-    SCORES,
-    scores_of,
-)
+from asyncdp_sim.measures import scores
+from asyncdp_sim.measures.scores import ACCURACY, AUC, BALANCED, LOG_LOSS, MAE, R_SQUARED, RMSE
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import learn_alone
@@ -95,13 +86,17 @@ def test_a_guess_is_the_best_constant():
 
 
 def test_models_have_the_scores_that_mean_something():
-    assert scores_of(SQUARED) == scores_of(HuberLoss(1.0)) == (RMSE, MAE, R_SQUARED)
-    assert scores_of(LogisticLoss()) == (ACCURACY, BALANCED, AUC, LOG_LOSS)
-    assert scores_of(SoftmaxLoss(3)) == (ACCURACY, BALANCED, LOG_LOSS)
-    assert scores_of(Hinge()) == (ACCURACY, BALANCED, AUC)  # a margin is no logarithm of odds
+    assert scores.scores_of(SQUARED) == scores.scores_of(HuberLoss(1.0)) == (RMSE, MAE, R_SQUARED)
+    assert scores.scores_of(LogisticLoss()) == (ACCURACY, BALANCED, AUC, LOG_LOSS)
+    assert scores.scores_of(SoftmaxLoss(3)) == (ACCURACY, BALANCED, LOG_LOSS)
+    assert scores.scores_of(Hinge()) == (
+        ACCURACY,
+        BALANCED,
+        AUC,
+    )  # a margin is no logarithm of odds
 
 
-@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
+@pytest.mark.parametrize("score", scores.SCORES, ids=lambda score: score.name)
 def test_no_rows_and_divergence(score):
     assert np.isnan(score.of(np.zeros(0), np.zeros(0)))
     worst = 0.0 if score.more_is_better else np.inf
@@ -109,7 +104,7 @@ def test_no_rows_and_divergence(score):
     assert score.of(np.array([np.nan, 1.0]), np.array([1.0, -1.0])) == worst
 
 
-@one_in(3, "score", SCORES, ids=lambda score: score.name)
+@one_in(3, "score", scores.SCORES, ids=lambda score: score.name)
 def test_many_models_are_scored_as_each_alone(score):
     """To the bit, one of them diverged; so are predictions of models that are judged together."""
     generator = np.random.default_rng(5)
@@ -211,8 +206,8 @@ def test_errors_of_classifiers_count_a_zero_half():
 
 def test_the_curve_holds_the_loss_on_all_held_out_rows(outcome, directory):
     curve = read_table(directory, "curve")
-    scores = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
-    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *scores]
+    measured = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
+    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *measured]
     sizes = [len(y) for y in outcome.dataset.held_out_targets]
     assert sizes == [6, 4, 5]
     for replicate, theta in enumerate(outcome.learned.models, start=1):

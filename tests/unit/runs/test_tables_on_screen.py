@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.comparisons import comparison
-from asyncdp_sim.core.words import (
-    SCREEN,
-    aligned,
-    estimate,
-    figure,
-    interval,
-    number,
-    plus_minus,
-    screen_width,
-)
+from asyncdp_sim.core import words
+from asyncdp_sim.core.words import SCREEN, aligned, figure, number, screen_width
 from asyncdp_sim.reports.answer import shown
 from asyncdp_sim.runs.outcome import spread
 from asyncdp_sim.runs.run import run
@@ -70,13 +62,10 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
 TABLE = table(__file__, "tables_on_screen.toml")
 
 
-FORMS = {form.__name__: form for form in (estimate, figure, interval, number, plus_minus)}
-
-
 @pytest.mark.parametrize(("form", "given", "said"), TABLE["forms"])
 def test_a_number_has_the_digits_that_mean_something(form, given, said):
     """Three, or is whole, or has those that its half width allows."""
-    assert FORMS[form](*given) == said
+    assert getattr(words, form)(*given) == said
 
 
 @pytest.mark.parametrize(("verdict", "said"), TABLE["verdicts"])

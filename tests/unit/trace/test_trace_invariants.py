@@ -13,16 +13,9 @@ from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.measures.summary import summarise
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.results.columns import update_columns
-from asyncdp_sim.trace import (
-    Ending,
-    EventRecorder,
-    Exchange,
-    ExchangeOutcome,
-    Recorder,
-    Trace,
-    tables,
-)
+from asyncdp_sim.trace import Ending, EventRecorder, Exchange, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace import EventKind as K
+from asyncdp_sim.trace import tables as invariants
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OCCUPATION, OWNERS
 from tests.tables import table
 from tests.together import together
@@ -85,7 +78,7 @@ class Draft:
 
 
 BREAKS = [(said, changes) for said, *changes in TABLES["breaks"]]
-_SOURCE = inspect.getsource(tables)
+_SOURCE = inspect.getsource(invariants)
 _TALLIES = _SOURCE.split("tallies = {")[1].split("}")[0]
 TALLIED = [
     kind
@@ -118,7 +111,7 @@ def test_events_and_tables_must_agree_on_each_tally(kind):
 @pytest.mark.parametrize("together", range(1, 8))
 def test_events_are_looked_through_piece_by_piece(together, monkeypatch):
     """Wherever two pieces meet."""
-    monkeypatch.setattr(tables, "_TOGETHER", together)
+    monkeypatch.setattr(invariants, "_TOGETHER", together)
     Draft().build()
     with pytest.raises(InvariantError, match=r"events go back in time$"):
         Draft().spoil([["events", 5, {"tick": 16}]]).build()
@@ -130,7 +123,7 @@ def test_every_invariant_of_the_module_is_tested_here():
     """A new ``_require`` with no broken trace above fails this test."""
     calls = [
         node
-        for node in ast.walk(ast.parse(inspect.getsource(tables)))
+        for node in ast.walk(ast.parse(inspect.getsource(invariants)))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_require"
     ]
     said = Counter(c.args[1].value for c in calls if isinstance(c.args[1], ast.Constant))
