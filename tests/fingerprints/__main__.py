@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     if before is None:
         asked.o.write_text(as_text(found), encoding="utf-8")
         return 0
-    wanted = {key: each for key, each in before.items() if part_of(key) in parts}
+    of_kinds = {key for key in before if key.startswith("kind ")}
+    asked_for = {"kinds": of_kinds, "catalogue": before.keys() - of_kinds}
+    wanted = {key: before[key] for part in parts for key in asked_for[part]}
     told = list(differences(wanted, found))
     print(*told, f"{len(told)} differences", sep="\n")
     return int(len(told) > 0)
@@ -57,11 +59,6 @@ def taken(workers: int, parts: Sequence[str] = PARTS) -> Fingerprints:
             for (name, cell), each in zip(chosen, found, strict=True)
         }
         return by_cell | ({} if kinds is None else kinds.result())
-
-
-def part_of(key: str) -> str:
-    """Return which part a line of a file is of."""
-    return "kinds" if key.startswith("kind ") else "catalogue"
 
 
 def as_text(found: Fingerprints) -> str:

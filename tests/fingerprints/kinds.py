@@ -27,15 +27,11 @@ from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_
 Raw = dict[str, Any]
 Around = Callable[[Any, Path], Iterator[Raw]]
 
-CLOCK: Raw = {"kind": "poisson", "rate": [1.0, 2.0, 0.5]}
-CLIP: Raw = {"kind": "clip", "bound": 2.0}
-DECLARED: Raw = {"kind": "declared", "bound": 5.0}
-DOMAIN: Raw = {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
+TABLE = tables.table(__file__, "kinds.toml")
+BASE, DISPATCH = TABLE["base"], TABLE["dispatch"]
+BOUNDS: dict[str, Raw] = TABLE["bounds"]
 GAUSSIAN: Raw = {"mechanism": "gaussian", "delta": 1e-5}
 NOT_PRIVATE: Raw = {"mechanism": "none", "epsilon": None, "sensitivity": None}
-TABLE = tables.table(__file__, "kinds.toml")
-DISPATCH: Raw = TABLE["dispatch"]
-BASE: Raw = TABLE["base"]
 MERGED = ("run", "owners", "privacy")
 """Sections of which a change keeps the other fields."""
 ROWS, PUBLIC_ROWS = 939, 9
@@ -48,12 +44,27 @@ def scenarios(folder: Path) -> Iterator[tuple[str, Raw]]:
         numbers: dict[str, int] = {}
         for spec in examples(union):
             kind = kind_of(type(spec))
-            for changes in AROUND[family](spec, folder):
+            for changes in around(family, spec, folder):
                 number = numbers[kind] = numbers.get(kind, -1) + 1
                 kept = {name: BASE[name] | changes.get(name, {}) for name in MERGED}
                 whole = (BASE | changes | kept).items()
                 said = {name: table for name, table in whole if table is not None}
                 yield f"kind {family} {kind} {number}", said
+
+
+def around(family: str, spec: Any, folder: Path) -> Iterator[Raw]:
+    """Yield the scenarios around an example, as changes of the base."""
+    if family in AROUND:
+        yield from AROUND[family](spec, folder)
+    for template in TABLE["around"].get(family, ()):
+        yield _filled(template, spec)
+
+
+def _filled(template: Any, spec: Any) -> Any:
+    """Return a template with an example in the place of "@"; "absent" is None."""
+    if isinstance(template, dict):
+        return {name: _filled(part, spec) for name, part in template.items()}
+    return {"@": spec, "absent": None}.get(template, template)
 
 
 def all_kinds() -> dict[str, Fingerprint]:
@@ -82,17 +93,9 @@ def _learning(algorithm: Any, protocol: Any, bound: Raw | None = None) -> Raw:
     elif algorithm.answers_once or not algorithm.looks_at_models:
         privacy |= {"budget": {"kind": "per-owner-cap", "answers": 1}}
     if not algorithm.looks_at_models and not algorithm.answers_once:
-        privacy |= {"sensitivity": DOMAIN}
-    clock = None if protocol.update_of in ("pair", "servers") else CLOCK
+        privacy |= {"sensitivity": BOUNDS["domain"]}
+    clock = None if protocol.update_of in ("pair", "servers") else BASE["clock"]
     return {"algorithm": algorithm, "protocol": protocol, "clock": clock, "privacy": privacy}
-
-
-def _section(name: str) -> Around:
-    return lambda spec, _: iter([{name: spec}])
-
-
-def _law(spec: Any, _: Path) -> Iterator[Raw]:
-    yield {"compute": spec, "latency": {"answer": spec}}
 
 
 def _clock(spec: Any, _: Path) -> Iterator[Raw]:
@@ -114,23 +117,14 @@ def _protocol(spec: Any, _: Path) -> Iterator[Raw]:
     yield _learning(next(each for each in examples(AnyAlgorithm) if each.faults(spec) == []), spec)
 
 
-def _policy(spec: Any, _: Path) -> Iterator[Raw]:
-    yield DISPATCH | {"protocol": {"kind": "dispatch", "tasks": 3, "policy": spec}}
-
-
-def _graph(spec: Any, _: Path) -> Iterator[Raw]:
-    algorithm = {"kind": "gossip-graph", "rho": 20.0}
-    yield {"protocol": {"kind": "gossip", "graph": spec}, "clock": None, "algorithm": algorithm}
-
-
 def _algorithm(spec: Any, _: Path) -> Iterator[Raw]:
     """Yield an example on the first of each protocol that it runs on, with bounds that it has."""
     one = spec.gradients_per_answer > 1 or spec.obfuscates or spec.sample is not None
-    one = one or not spec.looks_at_models
+    kinds = ("clip",) if one or not spec.looks_at_models else ("clip", "declared")
     for protocol in (examples_of(each)[0] for each in members(Protocol)):
         if spec.runs_on(protocol):
-            for bound in (CLIP,) if one else (CLIP, DECLARED):
-                yield _learning(spec, protocol, bound)
+            for kind in kinds:
+                yield _learning(spec, protocol, BOUNDS[kind])
 
 
 def _model(spec: Any, _: Path) -> Iterator[Raw]:
@@ -140,11 +134,6 @@ def _model(spec: Any, _: Path) -> Iterator[Raw]:
     yield {"model": spec, "data": data, "protocol": rounds, "algorithm": stepped}
     if spec.kind != "mlp":
         yield {"model": spec, "data": data}
-
-
-def _accountant(spec: Any, _: Path) -> Iterator[Raw]:
-    for privacy in (GAUSSIAN, {"delta": 1e-5}):
-        yield {"privacy": privacy | {"accountant": spec}}
 
 
 def _budget(spec: Any, _: Path) -> Iterator[Raw]:
@@ -226,11 +215,9 @@ def _preprocessing(spec: Any, folder: Path) -> Iterator[Raw]:
 
 def _encoding(spec: Any, folder: Path) -> Iterator[Raw]:
     usual = {"number": "z", "money": "money", "date": "day", "drop": "month"}
-    column = usual.get(spec.kind, "x")
-    if getattr(spec, "format", None) is not None:
-        column = "month"
-    cells = ["x", "z", "w", "money", "day", "month", "y"]
-    yield _of_table(folder, cells, columns={column: spec})
+    by_format = getattr(spec, "format", None) is not None
+    column = "month" if by_format else usual.get(spec.kind, "x")
+    yield _of_table(folder, ["x", "z", "w", "money", "day", "month", "y"], columns={column: spec})
 
 
 AROUND: dict[str, Around] = {
@@ -239,21 +226,14 @@ AROUND: dict[str, Around] = {
     "stand-in": _stand_in,
     "preprocessing": _preprocessing,
     "encoding": _encoding,
-    "law": _law,
     "clock": _clock,
-    "availability": _section("availability"),
-    "channel": _section("channel"),
     "packet loss": _loss,
     "protocol": _protocol,
-    "policy": _policy,
-    "graph": _graph,
-    "topology": _section("topology"),
     "algorithm": _algorithm,
     "model": _model,
-    "accountant": _accountant,
     "budget": _budget,
     "mechanism": _mechanism,
     "sensitivity": _sensitivity,
     "observer": _observer,
 }
-"""From each family to the scenarios around an example of it, as changes of the base."""
+"""Families of which one template does not do."""

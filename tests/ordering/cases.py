@@ -18,18 +18,15 @@ from pydantic import TypeAdapter
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability
 from tests.ordering.scene import Case, Counting, Drawing, Losing, Some, Together
+from tests.traces import SYNCHRONOUS
 
 FOLDER = Path(__file__).parent / "cases"
 LAWS = ("gap", "length", "join", "lifetime", "retry", "delay", "backoff", "exchange")
 """Fields of parts that are laws."""
 OWN = {"counting": Counting, "some": Some}
 """Parts that are scripted here."""
-PARTS = (
-    "protocol", "channel", "topology", "aggregation", "clock", "until", "stops",
-)  # fmt: skip
+PARTS = ("protocol", "channel", "topology", "aggregation", "clock", "until", "stops")
 LATENCIES = ("request", "query", "answer", "acknowledgement")
-SYNCHRONOUS = ("rounds", "gossip", "servers")
-"""Protocols that say themselves what makes an update."""
 ONLINE = TypeAdapter(Availability)
 
 

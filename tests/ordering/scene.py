@@ -17,29 +17,11 @@ from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Rounds
-from asyncdp_sim.trace import EventKind
 
 Happening = tuple[float, int]
 """Time and owner."""
 Mishap = tuple[str, float, int]
 """Kind of event, with its detail behind a blank where it has one; time; owner."""
-
-USUAL = (
-    EventKind.clock_tick,
-    EventKind.clock_dropped,
-    EventKind.request_sent,
-    EventKind.request_refused,
-    EventKind.query_sent,
-    EventKind.query_received,
-    EventKind.answer_released,
-    EventKind.answer_delivered,
-    EventKind.update_applied,
-    EventKind.budget_exhausted,
-    EventKind.went_online,
-    EventKind.went_offline,
-    EventKind.broadcast_sent,
-)
-"""Events of exchanges that go well; all others are mishaps."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A trace as text: what a golden file holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Losing
 
 MESSAGES = ("request", "query", "answer")
+TIMES = ("request", "read", "release", "end")
 
 
 def time(tick: int) -> str:
@@ -34,119 +35,102 @@ def render(rule: str, network: Network, trace: Trace, scheduled: int | None) -> 
 
 
 def describe(network: Network) -> str:
-    lines = []
+    laws = {name: getattr(network.latency, name) for name in MESSAGES}
+    laws |= {"compute": network.compute, "acknowledgement": network.latency.acknowledgement}
+    taken = [f"{name} {_plain(law)}" for name, law in laws.items() if law != NoTime()]
+    lines = [("durations", ", ".join(taken) or "none")]
     if network.protocol.kind not in ("rounds", "servers"):  # there clocks have no say
         clock = network.clock.model_dump()
         kind = clock.pop("kind")
-        lines.append(f"clock     {kind} " + ", ".join(f"{k} {_plain(v)}" for k, v in clock.items()))
-    laws = {name: getattr(network.latency, name) for name in MESSAGES}
-    laws = {**laws, "compute": network.compute, "acknowledgement": network.latency.acknowledgement}
-    said = [f"{name} {_plain(law)}" for name, law in laws.items() if law != NoTime()]
-    lines.append(f"durations {', '.join(said) if said else 'none'}")
-    if network.protocol != Request():
-        lines.append(f"protocol  {_told(network.protocol)}")
-    if network.channel != Ideal():
-        lines.append(f"channel   {_told(network.channel)}")
-    if network.topology is not None:
-        lines.append(f"topology  {_told(network.topology)}")
+        fields = ", ".join(f"{name} {_plain(value)}" for name, value in clock.items())
+        lines.insert(0, ("clock", f"{kind} {fields}"))
+    usual = {"protocol": Request(), "channel": Ideal(), "topology": None}
+    for name, part in usual.items():
+        if getattr(network, name) != part:
+            lines.append((name, _told(getattr(network, name))))
     for part in getattr(network.availability, "parts", [network.availability]):
-        lines += _presence(part, network.n_owners)
+        lines += [("presence", said) for said in _presence(part, network.n_owners)]
     rest = "" if network.apart is None else f", {network.apart} updates apart"
-    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{rest}")
+    lines.append(("answers", f"{_plain(network.answers_allowed)} allowed{rest}"))
     if network.answers_per_update is not None and network.answers_per_update > 1:
-        lines.append(f"buffer    {network.answers_per_update} answers make one update")
+        lines.append(("buffer", f"{network.answers_per_update} answers make one update"))
     if network.aggregation is not None:
-        lines.append(f"sums      of {network.aggregation.least} answers at least")
+        lines.append(("sums", f"of {network.aggregation.least} answers at least"))
     if network.stops:
-        lines.append("until     the model is good enough")
+        lines.append(("until", "the model is good enough"))
     if network.until is not None:
-        lines.append(f"until     {network.until:.9g}")
-    return "\n".join(lines)
+        lines.append(("until", f"{network.until:.9g}"))
+    return "\n".join(f"{name:<9} {said}" for name, said in lines)
 
 
 def event_table(trace: Trace) -> str:
     """The events; columns of attempts and details stand where there is something to tell."""
-    resent = bool(np.any(trace.events["attempt"] > 1))
-    told = bool(trace.events["detail"].any())
-    rows = [
-        (
-            time(int(e["tick"])),
-            EventKind(e["kind"]).name,
-            e["owner"] or "-",
-            e["message"] or "-",
-            *([e["attempt"] or "-"] if resent else []),
-            *([Detail(e["detail"]).name if e["detail"] else "-"] if told else []),
-        )
-        for e in trace.events
-    ]
-    head = ("time", "kind", "owner", "message")
-    return aligned((*head, *["attempt"] * resent, *["detail"] * told), rows)
+    events = trace.events
+    return aligned(
+        {
+            "time": map(time, events["tick"].tolist()),
+            "kind": [EventKind(kind).name for kind in events["kind"]],
+            "owner": [owner or "-" for owner in events["owner"]],
+            "message": [message or "-" for message in events["message"]],
+            "attempt": [attempt or "-" for attempt in events["attempt"]],
+            "detail": [Detail(detail).name if detail else "-" for detail in events["detail"]],
+        },
+        attempt=np.any(events["attempt"] > 1),
+        detail=np.any(events["detail"]),
+    )
 
 
 def exchange_table(trace: Trace) -> str:
     """The exchanges; when they were asked for, and how often sent, stand where that differs."""
     rows = trace.exchanges
-    asked = bool(np.any(rows["request_tick"] != rows["read_tick"]))
-    resent = bool(np.any(rows["transmissions"] > 1))
-    lines = [
-        (
-            x["message"],
-            x["owner"],
-            *([time(int(x["request_tick"]))] if asked else []),
-            time(int(x["read_tick"])),
-            time(int(x["release_tick"])),
-            time(int(x["end_tick"])),
-            *([x["transmissions"]] if resent else []),
-            ExchangeOutcome(x["outcome"]).name,
-            x["end_k"] - x["read_k"],
-        )
-        for x in rows
-    ]
-    head = ["exchange", "owner", *["request"] * asked, "read", "release", "end"]
-    return aligned([*head, *["sent"] * resent, "outcome", "staleness"], lines)
+    times = {name: map(time, rows[f"{name}_tick"].tolist()) for name in TIMES}
+    return aligned(
+        {
+            "exchange": rows["message"],
+            "owner": rows["owner"],
+            **times,
+            "sent": rows["transmissions"],
+            "outcome": [ExchangeOutcome(outcome).name for outcome in rows["outcome"]],
+            "staleness": rows["end_k"] - rows["read_k"],
+        },
+        request=np.any(rows["request_tick"] != rows["read_tick"]),
+        sent=np.any(rows["transmissions"] > 1),
+    )
 
 
 def owner_table(network: Network, trace: Trace) -> str:
     """What every owner did; requests lost, and its share of time online, where they may matter."""
-    unheard = bool(np.any(trace.owners["unheard"]))
+    owners, used = trace.owners, trace.updates["owner"].tolist()
     wired = network.topology is None or network.topology.failures is None
-    shares = getattr(network.availability, "kind", "") != "always" or not wired
-    used = trace.updates["owner"].tolist()
-    rows = [
-        (
-            row["owner"],
-            row["attempts"],
-            row["refused"],
-            *([row["unheard"]] if unheard else []),
-            released,
-            allowed - released,
-            used.count(row["owner"]),
-            *([f"{row['online']:.6g}"] if shares else []),
-        )
-        for row, released, allowed in zip(
-            trace.owners, trace.released, network.answers_allowed, strict=True
-        )
-    ]
-    head = ["owner", "attempts", "refused", *["unheard"] * unheard]
-    return aligned([*head, "released", "left", "updates", *["online"] * shares], rows)
+    return aligned(
+        {
+            "owner": owners["owner"],
+            "attempts": owners["attempts"],
+            "refused": owners["refused"],
+            "unheard": owners["unheard"],
+            "released": trace.released,
+            "left": network.answers_allowed - trace.released,
+            "updates": [used.count(owner) for owner in owners["owner"]],
+            "online": [f"{share:.6g}" for share in owners["online"]],
+        },
+        unheard=np.any(owners["unheard"]),
+        online=getattr(network.availability, "kind", "") != "always" or not wired,
+    )
 
 
-def aligned(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    cells = [[str(c) for c in row] for row in rows]
-    table = [list(head), *cells]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
-    return "\n".join(lines if cells else [*lines, "(none)"])
+def aligned(columns: Mapping[str, Iterable[object]], **shown: bool) -> str:
+    """Lay out columns; those of which it is said are shown only if so."""
+    table = [[head, *map(str, cells)] for head, cells in columns.items() if shown.get(head, True)]
+    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in table]
+    lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "(none)"])
 
 
 def _presence(availability: Spec, n_owners: int) -> list[str]:
     if isinstance(availability, Intervals):
         periods = [availability.periods(number) for number in range(1, n_owners + 1)]
         told = [" and ".join(f"[{time(a)}, {time(b)})" for a, b in own) for own in periods]
-        return [f"presence  intervals {'; '.join(each or 'never' for each in told)}"]
+        return [f"intervals {'; '.join(each or 'never' for each in told)}"]
     if isinstance(availability, Always):
         return []
     fields = availability.model_dump()
@@ -156,7 +140,7 @@ def _presence(availability: Spec, n_owners: int) -> list[str]:
         for name, value in fields.items()
         if value is not None
     ]
-    return [f"presence  {kind} {', '.join(said)}"]
+    return [f"{kind} {', '.join(said)}"]
 
 
 def _told(spec: Spec) -> str:

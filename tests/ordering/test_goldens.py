@@ -13,9 +13,8 @@ import simpy.core
 from asyncdp_sim.core import kernel
 from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.core.specification import kind_of, members
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.channels import Channel
@@ -25,10 +24,11 @@ from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import Detail, Ending, EventKind, EventRecorder, ExchangeOutcome, Trace
 from tests.ordering.cases import CASES
 from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid, on_any_channel
-from tests.ordering.scene import USUAL, Case, Happening
+from tests.ordering.scene import Case, Happening
 from tests.ordering.table import render
 from tests.tables import table
 from tests.together import together
+from tests.traces import traced
 
 # The order of events at one tick, pinned by tables that can be read.
 #
@@ -36,33 +36,27 @@ from tests.together import together
 # What a rule says beforehand stands in ``cases/*.toml`` and is not regenerated.
 
 GOLDEN = Path(__file__).parent / "golden"
+TIES = table(__file__, "ties.toml")
+USUAL = [EventKind[name] for name in TIES["usual"]]
 DETAILS = {int(detail): [detail.name] for detail in set(Detail) - {Detail.none}}
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def run(case: Case) -> Trace:
-    scope, learning = Streams(1).within("replicate", 1), case.learning()
-    return simulate(case.network, scope, learning=learning, events=True)
+def run(case: Case, seed: int = 1, ties: str = "declared") -> Trace:
+    return traced(case.network.model_copy(update={"ties": ties}), seed, learning=case.learning())
 
 
-def happenings(
-    trace: Trace, kind: EventKind, detail: Detail = Detail.none
-) -> list[tuple[int, int]]:
-    rows = trace.events[trace.events["kind"] == kind]
-    rows = rows[rows["detail"] == detail]
-    return list(zip(rows["tick"].tolist(), rows["owner"].tolist(), strict=True))
+def happenings(trace, kind, detail=Detail.none):
+    rows = trace.events[(trace.events["kind"] == kind) & (trace.events["detail"] == detail)]
+    return rows[["tick", "owner"]].tolist()
 
 
 def mishaps(trace: Trace) -> list[tuple[str, int, int]]:
     """All that is not usual, in the order of happening."""
     rows = trace.events[~np.isin(trace.events["kind"], USUAL)]
     return [
-        (
-            " ".join([EventKind(row["kind"]).name, *DETAILS.get(row["detail"], [])]),
-            int(row["tick"]),
-            int(row["owner"]),
-        )
-        for row in rows
+        (" ".join([EventKind(kind).name, *DETAILS.get(detail, [])]), tick, owner)
+        for kind, detail, tick, owner in rows[["kind", "detail", "tick", "owner"]].tolist()
     ]
 
 
@@ -74,16 +68,17 @@ def in_ticks(expected: tuple[Happening, ...]) -> list[tuple[int, int]]:
 @EACH
 def test_what_the_rule_says(case):
     trace = run(case)
-    assert happenings(trace, EventKind.update_applied) == in_ticks(case.updates)
-    assert happenings(trace, EventKind.request_refused) == in_ticks(case.refused)
-    too_soon = happenings(trace, EventKind.request_refused, Detail.too_soon)
-    assert too_soon == in_ticks(case.too_soon)
-    dropped = EventKind.clock_dropped
-    assert happenings(trace, dropped, Detail.busy) == in_ticks(case.dropped)
-    assert happenings(trace, dropped, Detail.offline) == in_ticks(case.missed)
+    for kind, detail, expected in (
+        (EventKind.update_applied, Detail.none, case.updates),
+        (EventKind.request_refused, Detail.none, case.refused),
+        (EventKind.request_refused, Detail.too_soon, case.too_soon),
+        (EventKind.clock_dropped, Detail.busy, case.dropped),
+        (EventKind.clock_dropped, Detail.offline, case.missed),
+        (EventKind.went_offline, Detail.none, case.away),
+        (EventKind.went_online, Detail.none, case.back),
+    ):
+        assert happenings(trace, kind, detail) == in_ticks(expected)
     assert mishaps(trace) == [(kind, to_ticks(time), who) for kind, time, who in case.mishaps]
-    assert happenings(trace, EventKind.went_offline) == in_ticks(case.away)
-    assert happenings(trace, EventKind.went_online) == in_ticks(case.back)
     online = case.online or (1.0,) * trace.n_owners
     assert trace.owners["online"].tolist() == pytest.approx(online, rel=0, abs=1e-12)
     rows = trace.exchanges[trace.exchanges["outcome"] != ExchangeOutcome.applied]
@@ -138,21 +133,13 @@ FEW = range(1, 9)
 NUMBER = 100
 """Of random networks, on the grid and off it."""
 
-TIES = table(__file__, "ties.toml")
 UNORDERED, RENUMBERED, DEPENDENT = (set(TIES[k]) for k in ("unordered", "renumbered", "dependent"))
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 COUNTED = (EventKind.query_sent, EventKind.broadcast_sent, EventKind.update_applied)
 
 
 def shuffled(case: Case, seed: int) -> Trace:
-    network = case.network.model_copy(update={"ties": "shuffled"})
-    scope, learning = Streams(seed).within("replicate", 1), case.learning()
-    return simulate(network, scope, learning=learning, events=True)
-
-
-def declared_order(case: Case) -> Trace:
-    scope, learning = Streams(1).within("replicate", 1), case.learning()
-    return simulate(case.network, scope, learning=learning, events=True)
+    return run(case, seed, "shuffled")
 
 
 def told(trace: Trace) -> tuple[object, ...]:
@@ -167,12 +154,7 @@ def owners(trace: Trace) -> list[tuple[float | None, ...]]:
 def by_owner(trace: Trace) -> tuple[object, ...]:
     """What happened to whom, whatever the numbers of messages and the order within a tick."""
     names = [n for n in trace.exchanges.dtype.names if n not in ("message", "end_k")]
-    return (
-        noted(trace),
-        sorted(trace.exchanges[names].tolist()),
-        owners(trace),
-        trace.end_tick,
-    )
+    return (noted(trace), sorted(trace.exchanges[names].tolist()), owners(trace), trace.end_tick)
 
 
 def noted(trace: Trace) -> list[tuple[int, ...]]:
@@ -202,7 +184,7 @@ def named(names: set[str]) -> pytest.MarkDecorator:
 @together
 @named({case.name for case in CASES} - DEPENDENT - UNORDERED - RENUMBERED)
 def test_order_independent_scenarios_do_not_change(case):
-    declared = told(declared_order(case))
+    declared = told(run(case))
     assert all(told(shuffled(case, seed)) == declared for seed in FEW)
 
 
@@ -212,7 +194,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case):
         rest = trace.events[~np.isin(trace.events["kind"], PRESENCE)].tolist()
         return (trace.exchanges.tolist(), trace.owners.tolist(), rest, trace.end_tick)
 
-    declared = declared_order(case)
+    declared = run(case)
     traces = [shuffled(case, seed) for seed in SEEDS]
     assert all(others(trace) == others(declared) for trace in traces)
     assert len({tuple(trace.events["owner"].tolist()) for trace in traces}) > 1
@@ -221,7 +203,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case):
 @together
 @named(RENUMBERED)
 def test_only_numbers_and_the_order_of_notes_change(case):
-    declared = declared_order(case)
+    declared = run(case)
     traces = [shuffled(case, seed) for seed in SEEDS]
     assert all(by_owner(trace) == by_owner(declared) for trace in traces)
     assert any(told(trace) != told(declared) for trace in traces)
@@ -290,7 +272,7 @@ def logged(network: Network, ties: str) -> tuple[Trace, Log]:
     with pytest.MonkeyPatch.context() as patch:
         log = Log(patch)
         network = network.model_copy(update={"ties": ties})
-        return simulate(network, Streams(3).within("replicate", 1), events=True), log
+        return traced(network, 3), log
 
 
 def compared(network: Network) -> str:
@@ -365,16 +347,11 @@ def test_the_random_networks_are_of_all_kinds(make):
     networks = [make(number) for number in range(NUMBER)]
     met = {network.protocol.kind for network in networks}
     assert met == {kind_of(member) for member in members(Protocol) if on_any_channel(member)}
-    assert {network.availability.kind for network in networks} == kinds(Availability)
-    tick = {each for each in members(Clock) if not each.saturated}
+    assert {type(network.availability) for network in networks} == set(members(Availability))
     on_grid = make is on_a_grid
+    ticking = {each for each in members(Clock) if not each.saturated}
     clocks = {type(network.clock) for network in networks}
-    assert clocks == {each for each in tick if each.mixing is not on_grid}
-    left_out = {m for m in members(Channel) if all(map(gathers, examples_of(m)))}
-    left_out = left_out if make is off_the_grid else set()
+    assert clocks == {each for each in ticking if each.mixing is not on_grid}
     channels = {type(network.channel) for network in networks}
-    assert channels == set(members(Channel)) - left_out
-
-
-def kinds(union: object) -> set[str]:
-    return {kind_of(member) for member in members(union)}
+    gathering = {m for m in members(Channel) if all(map(gathers, examples_of(m)))}
+    assert channels == set(members(Channel)) - (set() if on_grid else gathering)

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law
@@ -32,16 +31,6 @@ FIXED = settings(
 )
 """The same examples in every run."""
 SEEDS = st.integers(0, 2**32)
-
-
-def scope(seed: int) -> Scope:
-    """Where the random numbers of a run are from."""
-    return Streams(seed).within("replicate", 1)
-
-
-def traced(network: Network, seed: int) -> Trace:
-    """What happens in a network, with all events."""
-    return simulate(network, scope(seed), events=True)
 
 
 def counted(trace: Trace, *kinds: EventKind) -> list[int]:

@@ -1,10 +1,8 @@
 """Rules of every network, however its messages wait, collide, are lost and sent again."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,25 +15,20 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setti
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.mechanisms import (
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    Mechanism,
-)
+from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.ordering.scene import Scripted
-from tests.properties.networks import FIXED, SEEDS, counted, scope, traced
+from tests.properties.networks import FIXED, SEEDS, counted
 from tests.properties.rough_networks import rough_networks
+from tests.traces import scope, traced
 from tests.unit.learning.problems import records
 
 K = EventKind
@@ -132,9 +125,7 @@ def each_answers_once_a_round(trace: Trace) -> None:
 def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None:
     """Release, transmissions and outcome, written again from the events alone."""
     end = to_ticks(network.until)
-    released: dict[int, int] = {}
-    sent: Counter[int] = Counter()
-    final: dict[int, ExchangeOutcome] = {}
+    released, sent, final = {}, Counter(), {}
     fates = {
         K.answer_collided: ExchangeOutcome.collided,
         K.answer_lost: ExchangeOutcome.lost,
@@ -215,11 +206,7 @@ OF_ANY_TRACE = (
     a_locked_learner_serves_one_at_a_time,
     the_absent_do_not_act,
 )
-CHECKS = (
-    *OF_ANY_TRACE,
-    every_exchange_is_told_by_its_events,
-    a_run_ends_for_the_reason_it_gives,
-)
+CHECKS = (*OF_ANY_TRACE, every_exchange_is_told_by_its_events, a_run_ends_for_the_reason_it_gives)
 
 
 def summed(network: Network, seed: int) -> Network:
@@ -242,11 +229,7 @@ def summed(network: Network, seed: int) -> Network:
 @TRIED
 def test_whatever_happens(examples):
     """All of the above for each example; enough examples reach every kind of event and ending."""
-    kinds = set()
-    details = set()
-    outcomes = set()
-    endings = set()
-    parts = set()
+    met = defaultdict(set)
     stale = fresh = 0
 
     @settings(FIXED, max_examples=examples)
@@ -256,54 +239,45 @@ def test_whatever_happens(examples):
         if network.answers_per_update is not None:
             network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
         network = summed(network, seed)
-        parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
+        met["parts"] |= {network.channel.kind, network.protocol.kind, network.availability.kind}
         for trace in (traced(network, seed), traced(network, seed + 1)):
             for holds in CHECKS:
                 holds(network, trace)
-            kinds.update(trace.events["kind"].tolist())
-            details.update(trace.events["detail"].tolist())
-            outcomes.update(trace.exchanges["outcome"].tolist())
-            endings.add(trace.ending)
+            met["kinds"].update(trace.events["kind"].tolist())
+            met["details"].update(trace.events["detail"].tolist())
+            met["outcomes"].update(trace.exchanges["outcome"].tolist())
+            met["endings"].add(trace.ending)
             stale += int(np.any(trace.updates["staleness"]))
             fresh += trace.recomputed > 0
 
     draw()
     if examples < MANY:
         return
-    assert kinds == set(EventKind) - {K.server_stepped}
-    assert details == set(Detail) - {Detail.too_soon}  # see test_resting_owners
-    assert outcomes == set(ExchangeOutcome)
-    assert endings == set(Ending) - {Ending.stalled, Ending.target, Ending.resting}
-    assert set(map(kind_of, members(Channel))) <= parts
-    assert {"request", "push", "broadcast", "rounds"} <= parts
-    assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
+    assert met["kinds"] == set(EventKind) - {K.server_stepped}
+    assert met["details"] == set(Detail) - {Detail.too_soon}  # see resting owners in test_budgets
+    assert met["outcomes"] == set(ExchangeOutcome)
+    assert met["endings"] == set(Ending) - {Ending.stalled, Ending.target, Ending.resting}
+    assert {"request", "push", "broadcast", "rounds"} <= met["parts"]
+    assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= met["parts"]
+    assert set(map(kind_of, members(Channel))) <= met["parts"]
     assert min(stale, fresh) >= 10
 
 
-@ROUGH
-@given(rough_networks(), SEEDS)
-def test_a_target_that_is_not_reached_changes_nothing(network: Network, seed: int) -> None:
-    may = network.model_copy(update={"stops": True})
-    trace = simulate(may, scope(seed), learning=Scripted(), events=True)
-    plain = traced(network, seed)
-    assert trace.events.tolist() == plain.events.tolist()
-    assert trace.exchanges.tolist() == plain.exchanges.tolist()
-
-
-@ROUGH
-@given(ANY, SEEDS, st.integers(1, 6))
-def test_a_target_cuts_a_run_short_and_changes_nothing_before(
-    network: Network, seed: int, enough: int
-) -> None:
+@settings(ROUGH, max_examples=60)
+@given(ANY, SEEDS, st.integers(1, 6) | st.none())
+def test_a_target_cuts_a_run_short_and_changes_nothing_before(network, seed, enough):
+    """Or changes nothing at all, if it is not reached."""
     whole = traced(network, seed)
     stops = network.model_copy(update={"stops": True})
     cut = simulate(stops, scope(seed), learning=Scripted(enough=enough), events=True)
-    if whole.n_updates < enough:
-        assert (cut.ending, cut.end_tick) == (whole.ending, whole.end_tick)
-        return
-    assert (cut.ending, cut.n_updates) == (Ending.target, enough)
-    assert cut.end_tick == whole.update_ticks[enough - 1]
     assert cut.events.tolist() == whole.events[: len(cut.events)].tolist()
+    if enough is None or whole.n_updates < enough:
+        assert (cut.ending, cut.end_tick) == (whole.ending, whole.end_tick)
+        assert len(cut.events) == len(whole.events)
+        assert cut.exchanges.tolist() == whole.exchanges.tolist()
+    else:
+        assert (cut.ending, cut.n_updates) == (Ending.target, enough)
+        assert cut.end_tick == whole.update_ticks[enough - 1]
 
 
 @ROUGH
@@ -327,16 +301,12 @@ def test_a_buffer_changes_no_time(network: Network, seed: int, buffer: int) -> N
 
 
 @cache
-def problem(n: int, apply_at: str) -> tuple[object, object]:
-    """Owners whose data differ, and steps large enough to tell one order from another."""
-    sizes = (7, 23, 11, 5)[:n]
-    x, y = records(n, sizes, 3)
-    quadratic = Quadratic.from_records(x, y, 0.3, 3.0)
-    algorithm = AsyncGossip(rho=60.0, initial="uniform", apply_at=apply_at)
-    return algorithm.steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0)), quadratic
+def problem(n: int) -> Quadratic:
+    """Owners whose data differ; steps are to be large enough to tell one order from another."""
+    return Quadratic.from_records(*records(n, (7, 23, 11, 5)[:n], 3), 0.3, 3.0)
 
 
-def noise_of(mechanism: str, n: int) -> Mechanism:
+def noise_of(mechanism, n):
     scale = np.linspace(0.01, 0.3, n)
     if mechanism == "discrete-laplace":
         return DiscreteLaplaceNoise(scale, np.full(n, 2.0**-9))
@@ -346,26 +316,20 @@ def noise_of(mechanism: str, n: int) -> Mechanism:
 NOISES = st.sampled_from(["laplace", "gaussian", "discrete-laplace"])
 
 
-def lived(
-    network: Network,
-    seed: int,
-    steps: Any,
-    reply: AnswerModel,
-    record_every: int,
-    asks: str,
-    others: Sequence[int] = (),
-    **decides: Any,
-) -> tuple[Trace, Trajectory]:
+def lived(network, seed, algorithm, every, asks, mechanism="laplace", others=(), **decides):
     """Learn live; require what a replay of the trace learns, to the bit, and nothing left behind.
 
     Seeds of other replicates are replayed beside it.
     """
-    live = LiveLearning(steps, reply, scope(seed), record_every, asks, **decides)
+    gradients = problem(network.n_owners)
+    steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
+    reply = AnswerModel(gradients, noise_of(mechanism, network.n_owners))
+    live = LiveLearning(steps, reply, scope(seed), every, asks, **decides)
     trace = simulate(network, scope(seed), learning=live)
     found = live.trajectory()
     traces = [trace, *(simulate(network, scope(other)) for other in others)]
     scopes = [scope(each) for each in (seed, *others)]
-    again = replay(traces, steps, reply, scopes, record_every, asks)
+    again = replay(traces, steps, reply, scopes, every, asks)
     assert found.updates.tolist() == again.updates[:1].tolist() == [trace.n_updates]
     assert np.array_equal(found.models(0), again.models(0))
     assert np.array_equal(found.final, again.final[:1])
@@ -376,52 +340,40 @@ def lived(
     return trace, found
 
 
+GOSSIP = {"rho": 60.0, "initial": "uniform"}
+EVERY = st.integers(1, 4)
+
+
 @settings(ROUGH, max_examples=50)
-@given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4), NOISES)
-def test_live_learning_equals_replay(
-    network: Network, seed: int, apply_at: str, record_every: int, mechanism: str
-) -> None:
-    steps, gradients = problem(network.n_owners, apply_at)
-    reply = AnswerModel(gradients, noise_of(mechanism, network.n_owners))
-    lived(network, seed, steps, reply, record_every, network.protocol.asks)
+@given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), EVERY, NOISES)
+def test_live_learning_equals_replay(network, seed, apply_at, every, mechanism):
+    gossip = AsyncGossip(**GOSSIP, apply_at=apply_at)
+    lived(network, seed, gossip, every, network.protocol.asks, mechanism)
 
 
 @ROUGH
 @given(rough_networks(), SEEDS, st.sampled_from([0.5, 5.0]))
-def test_live_learning_that_decides_on_timing_equals_its_replay(
-    network: Network, seed: int, psi: float
-) -> None:
-    steps, gradients = problem(network.n_owners, "as-read")
-    reply = AnswerModel(gradients, noise_of("laplace", network.n_owners))
+def test_live_learning_that_decides_on_timing_equals_its_replay(network, seed, psi):
     network = network.model_copy(update={"stops": True})
-    target = Target(gradients, psi)
-    trace, found = lived(network, seed, steps, reply, 1, network.protocol.asks, target=target)
+    gossip = AsyncGossip(**GOSSIP, apply_at="as-read")
+    target = Target(problem(network.n_owners), psi)
+    trace, found = lived(network, seed, gossip, 1, network.protocol.asks, target=target)
     met = [target.met(model[None]) for model in found.models(0)[1:]]
     assert not any(met[:-1])
     assert (trace.ending is Ending.target) == (len(met) > 0 and met[-1])
 
 
 @ROUGH
-@given(rough_networks(), SEEDS, BUFFERS, st.integers(1, 4))
-def test_live_learning_equals_replay_over_buffers(
-    network: Network, seed: int, buffer: int, record_every: int
-) -> None:
+@given(rough_networks(), SEEDS, BUFFERS, EVERY)
+def test_live_learning_equals_replay_over_buffers(network, seed, buffer, every):
     network = network.model_copy(update={"answers_per_update": buffer})
-    _, gradients = problem(network.n_owners, "current")
-    algorithm = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
-    steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
-    reply = AnswerModel(gradients, noise_of("laplace", network.n_owners))
-    lived(network, seed, steps, reply, record_every, "central")
+    buffered = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
+    lived(network, seed, buffered, every, "central")
 
 
 @ROUGH
-@given(rough_networks(1.0), SEEDS, st.integers(1, 4))
-def test_live_learning_equals_replay_in_rounds(
-    network: Network, seed: int, record_every: int
-) -> None:
+@given(rough_networks(1.0), SEEDS, EVERY)
+def test_live_learning_equals_replay_in_rounds(network, seed, every):
     """With as many answers to an update as there are; alone and beside another replicate."""
-    _, gradients = problem(network.n_owners, "current")
-    algorithm = Collab2(step=0.4, initial="uniform")
-    steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
-    reply = AnswerModel(gradients, noise_of("laplace", network.n_owners))
-    lived(network, seed, steps, reply, record_every, "central", others=(seed + 1,))
+    collab = Collab2(step=0.4, initial="uniform")
+    lived(network, seed, collab, every, "central", others=(seed + 1,))

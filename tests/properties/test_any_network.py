@@ -1,6 +1,6 @@
 """Rules of every network, whatever its owners, delays and budgets, and what owners are at."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import pairwise
 from math import nan
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.measures.energy import Energy, used
-from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential, NoTime
@@ -23,30 +23,29 @@ from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, spans
 from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import State
-from tests.properties.networks import FIXED, SEEDS, clocks, networks, traced
+from tests.properties.networks import FIXED, SEEDS, clocks, networks
 from tests.properties.rough_networks import rough_networks
 from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
+from tests.traces import network as small
+from tests.traces import traced
 
 # Rules of every network, whatever its owners, delays and budgets.
 
 FEWER = settings(FIXED, max_examples=30)
-
-
-PRESENCE = (EventKind.went_online, EventKind.went_offline)
+K = EventKind
+PRESENCE = (K.went_online, K.went_offline)
 DRAWN_PER_TICK = ("bernoulli", "diurnal")
 
 
 def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
     columns = (trace.events[name].tolist() for name in ("tick", "kind", "owner", "message"))
     ticks, kinds, owners, messages = columns
-    return list(zip(ticks, map(EventKind, kinds), owners, messages, strict=True))
+    return list(zip(ticks, map(K, kinds), owners, messages, strict=True))
 
 
 @FIXED
 @given(networks(), SEEDS)
-def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(
-    network: Network, seed: int
-) -> None:
+def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(network, seed):
     trace = traced(network, seed)
     check(trace)
     assert trace.events.tolist() == traced(network, seed).events.tolist()
@@ -60,12 +59,12 @@ def an_owner_is_silent_once_its_budget_is_spent(network: Network, trace: Trace) 
     for _, kind, owner, message in log(trace):
         if owner in silent and kind not in PRESENCE:
             # Only the answer that was its last may still arrive; it may come and go.
-            assert kind in (EventKind.answer_delivered, EventKind.update_applied)
+            assert kind in (K.answer_delivered, K.update_applied)
             assert message == silent[owner]
-        if kind is EventKind.answer_released:
+        if kind is K.answer_released:
             released[owner] += 1
             last = message
-        if kind is EventKind.budget_exhausted:
+        if kind is K.budget_exhausted:
             silent[owner] = last
             assert released[owner] == network.answers_allowed[owner - 1]
     exhausted = {i for i, k in enumerate(network.answers_allowed, 1) if trace.released[i - 1] == k}
@@ -77,63 +76,52 @@ def an_owner_is_silent_once_its_budget_is_spent(network: Network, trace: Trace) 
 def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -> None:
     """A small state machine reads the events and writes the tables again."""
     trace = traced(network, seed)
-    locked, k = 0, 0
-    busy: dict[int, int] = {}
-    seen: dict[int, list[int]] = {}
-    attempts, refused, updates = Counter(), Counter(), []
-    ticked = 0
-    now = 0
-    away: dict[int, int] = {}
-    dark, met, missed = Counter(), Counter(), Counter()
+    seen, updates, locked, ticked = {}, [], 0, 0
+    busy, away = {}, {}
+    attempts, refused, dark, met, missed = (Counter() for _ in range(5))
     drawn = network.availability.kind in DRAWN_PER_TICK
-    details = [Detail(detail) for detail in trace.events["detail"].tolist()]
+    details = trace.events["detail"].tolist()
     for (tick, kind, owner, message), detail in zip(log(trace), details, strict=True):
-        assert tick >= now
-        now = tick
-        if kind is EventKind.clock_dropped and detail is Detail.offline:
-            assert drawn or owner in away
-            missed[owner] += 1
-            continue
-        if kind in (EventKind.clock_tick, EventKind.clock_dropped):
-            assert owner not in away
-            assert (owner in busy) == (kind is EventKind.clock_dropped)
-            assert detail is (Detail.busy if owner in busy else Detail.none)
-            met[owner] += 1
-            ticked = 0 if owner in busy else owner
-            continue
-        assert detail is Detail.none
-        if kind is EventKind.went_offline:
-            assert owner not in away
-            away[owner] = tick
-            continue
-        if kind is EventKind.went_online:
-            dark[owner] += tick - away.pop(owner)
-            continue
-        if kind is EventKind.request_sent:
-            assert (ticked, message) == (owner, attempts.total() + 1)
-            busy[owner] = message
-            attempts[owner] += 1
-        elif kind is EventKind.request_refused:
-            assert locked not in (0, message)
-            assert busy.pop(owner) == message
-            refused[owner] += 1
-        elif kind is EventKind.query_sent:
-            assert locked == 0
-            assert busy[owner] == message
-            locked = message
-            seen[message] = [owner, tick, k, None, None, ExchangeOutcome.unreleased]
-        elif kind is EventKind.answer_released:
-            assert locked == message
-            seen[message][3], seen[message][5] = tick, ExchangeOutcome.in_flight
-        elif kind is EventKind.answer_delivered:
-            assert seen[message][5] is ExchangeOutcome.in_flight
-        elif kind is EventKind.update_applied:
-            assert locked == message
-            seen[message][4], seen[message][5] = tick, ExchangeOutcome.applied
-            updates.append((len(updates) + 1, tick, owner, seen[message][1], 0, message, 0))
-            assert busy.pop(owner) == message
-            locked, k = 0, k + 1
-        ticked = 0
+        acts, ticked = ticked, 0
+        match kind:
+            case K.clock_dropped if detail == Detail.offline:
+                assert drawn or owner in away
+                missed[owner] += 1
+                continue
+            case K.clock_tick | K.clock_dropped:
+                assert owner not in away
+                assert (owner in busy) == (kind is K.clock_dropped) == (detail == Detail.busy)
+                met[owner] += 1
+                ticked = 0 if owner in busy else owner
+                continue
+            case K.went_offline:
+                assert owner not in away
+                away[owner] = tick
+            case K.went_online:
+                dark[owner] += tick - away.pop(owner)
+            case K.request_sent:
+                attempts[owner] += 1
+                assert (acts, message) == (owner, attempts.total())
+                busy[owner] = message
+            case K.request_refused:
+                assert locked not in (0, message)
+                assert busy.pop(owner) == message
+                refused[owner] += 1
+            case K.query_sent:
+                assert (locked, busy[owner]) == (0, message)
+                locked = message
+                seen[message] = [owner, tick, len(updates), None, None, ExchangeOutcome.unreleased]
+            case K.answer_released:
+                assert locked == message
+                seen[message][3], seen[message][5] = tick, ExchangeOutcome.in_flight
+            case K.answer_delivered:
+                assert seen[message][5] is ExchangeOutcome.in_flight
+            case K.update_applied:
+                assert locked == message == busy.pop(owner)
+                seen[message][4], seen[message][5] = tick, ExchangeOutcome.applied
+                updates.append((len(updates) + 1, tick, owner, seen[message][1], 0, message, 0))
+                locked = 0
+        assert detail == Detail.none
     end = trace.end_tick
     rows = sorted(
         (m, o, read, at, end if left is None else left, end if over is None else over, outcome)
@@ -154,8 +142,8 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
             online = 1 - (dark[owner] + still) / end if end > 0 else nan
         assert row["online"] == pytest.approx(online, rel=0, abs=1e-12, nan_ok=True)
     counted = Counter(kind for _, kind, _, _ in log(trace))
-    assert counted[EventKind.clock_tick] == counted[EventKind.request_sent]
-    assert counted[EventKind.answer_delivered] == counted[EventKind.update_applied] == k
+    assert counted[K.clock_tick] == counted[K.request_sent]
+    assert counted[K.answer_delivered] == counted[K.update_applied] == len(updates)
 
 
 @FIXED
@@ -173,23 +161,26 @@ def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> Non
     gone = departures(network, trace)
     if len(trace.updates) == network.updates:
         assert trace.updates["tick"][-1] == end
-        assert events[-1][1] is EventKind.update_applied
+        assert events[-1][1] is K.update_applied
     elif end != horizon:
         assert np.all(trace.exchanges["outcome"] == ExchangeOutcome.applied)
         for number, allowed in enumerate(network.answers_allowed, 1):
             silent = number in gone or number in never_online(network)
             if trace.released[number - 1] < allowed and not silent:
                 # Not spent, so its clock has run out: every tick of the script was seen.
-                assert network.clock.kind == "scripted"
-                ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
-                assert clock_ticks(trace, number) == ticks
+                assert clock_ticks(trace, number) == scripted_ticks(network, number)
     elif network.clock.kind == "scripted":
         # Cut by the horizon: everything that was due before it has been seen.
         for number, allowed in enumerate(network.answers_allowed, 1):
             if trace.released[number - 1] < allowed:
-                ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
                 until = min(gone.get(number, horizon), horizon)
-                assert clock_ticks(trace, number) == [t for t in ticks if t < until]
+                ticks = [t for t in scripted_ticks(network, number) if t < until]
+                assert clock_ticks(trace, number) == ticks
+
+
+def scripted_ticks(network: Network, number: int) -> list[int]:
+    assert network.clock.kind == "scripted"
+    return [to_ticks(time) for time in network.clock.times[number - 1]]
 
 
 def never_online(network: Network) -> set[int]:
@@ -215,12 +206,11 @@ def departures(network: Network, trace: Trace) -> dict[int, int]:
     if network.availability.kind != "churn" or network.availability.lifetime.kind == "none":
         return {}
     joins = network.availability.join.kind != "none"
-    words: dict[int, list[int]] = {}
+    words = defaultdict(list)
     for tick, kind, owner, _ in log(trace):
         if kind in PRESENCE:
-            words.setdefault(owner, []).append(tick)
-    whole = 3 if joins else 1
-    return {owner: ticks[-1] for owner, ticks in words.items() if len(ticks) == whole}
+            words[owner].append(tick)
+    return {owner: ticks[-1] for owner, ticks in words.items() if len(ticks) == (3 if joins else 1)}
 
 
 @FEWER
@@ -228,75 +218,60 @@ def departures(network: Network, trace: Trace) -> dict[int, int]:
 def test_availability_never_moves_a_clock(network: Network, seed: int) -> None:
     """As long as an owner is followed, its clock ticks as if everybody were always there."""
     long = {"answers_allowed": (10**6,) * network.n_owners, "updates": 10**6, "until": 5.0}
-    steady = {"ties": "declared"}  # shuffled ties reorder ticks of different owners alone
-    trace = traced(network.model_copy(update=long | steady), seed)
-    always = traced(network.model_copy(update=long | steady | {"availability": Always()}), seed)
+    # shuffled ties reorder ticks of different owners alone
+    network = network.model_copy(update=long | {"ties": "declared"})
+    trace = traced(network, seed)
+    always = traced(network.model_copy(update={"availability": Always()}), seed)
     gone = departures(network, trace)
     for owner in range(1, network.n_owners + 1):
         until = gone.get(owner, 10**18)
-        expected = [tick for tick in clock_ticks(always, owner) if tick < until]
-        assert clock_ticks(trace, owner) == expected
+        assert clock_ticks(trace, owner) == [t for t in clock_ticks(always, owner) if t < until]
 
 
 def clock_ticks(trace: Trace, owner: int) -> list[int]:
-    kinds = (EventKind.clock_tick, EventKind.clock_dropped)
+    kinds = (K.clock_tick, K.clock_dropped)
     own = (trace.events["owner"] == owner) & np.isin(trace.events["kind"], kinds)
     return trace.events["tick"][own].tolist()
 
 
 @FIXED
 @given(st.integers(1, 10), st.data(), SEEDS)
-def test_adding_an_owner_leaves_the_other_clocks_unchanged(
-    n: int, data: st.DataObject, seed: int
-) -> None:
+def test_adding_an_owner_leaves_the_other_clocks_unchanged(n, data, seed):
     """Over a fixed horizon, with budgets that nobody spends."""
     several = data.draw(clocks(n + 1))
 
     def over(count: int) -> Trace:
         fields = several.model_dump()
         lists = {k: v[:count] for k, v in fields.items() if isinstance(v, tuple)}
-        network = Network(
-            answers_allowed=(10**6,) * count,
-            updates=10**6,
-            until=6.0,
-            clock=several.model_copy(update=lists),
-            latency=Latency(request=Exponential(mean=0.1)),
-            compute=Exponential(mean=0.2),
-        )
-        return traced(network, seed)
+        times = {"latency": {"request": Exponential(mean=0.1)}, "compute": Exponential(mean=0.2)}
+        clock = several.model_copy(update=lists)
+        return traced(small(count, 10**6, updates=10**6, until=6.0, clock=clock, **times), seed)
 
     few, more = over(n), over(n + 1)
-    before = [clock_ticks(few, number) for number in range(1, n + 1)]
-    assert before == [clock_ticks(more, number) for number in range(1, n + 1)]
     # An owner's own durations stay its own: attempt j of an owner travels as long as before.
     ones, twos = travels(few), travels(more)
     for number in range(1, n + 1):
-        one, two = ones.get(number, []), twos.get(number, [])
-        both = min(len(one), len(two))
-        assert one[:both] == two[:both]
+        assert clock_ticks(few, number) == clock_ticks(more, number)
+        assert all(a == b for a, b in zip(ones[number], twos[number], strict=False))
 
 
 def travels(trace: Trace) -> dict[int, list[int]]:
     """Ticks from each request to its arrival at the learner, by owner."""
-    sent: dict[int, int] = {}
-    found: dict[int, list[int]] = {}
+    sent, found = {}, defaultdict(list)
     for tick, kind, owner, message in log(trace):
-        if kind is EventKind.request_sent:
+        if kind is K.request_sent:
             sent[message] = tick
-        elif kind in (EventKind.query_sent, EventKind.request_refused):
-            found.setdefault(owner, []).append(tick - sent[message])
+        elif kind in (K.query_sent, K.request_refused):
+            found[owner].append(tick - sent[message])
     return found
 
 
 def test_a_clock_does_not_depend_on_two_thousand_others():
-    def first(n: int) -> list[int]:
-        network = Network(
-            answers_allowed=(10**6,) * n, updates=10**6, until=1.5, clock=PoissonClock(rate=3.0)
-        )
-        return clock_ticks(traced(network, 5), 1)
-
-    assert first(1) == first(2000)
-    assert len(first(1)) > 2
+    several = {"updates": 10**6, "until": 1.5, "clock": PoissonClock(rate=3.0)}
+    one, many = (small(n, 10**6, **several) for n in (1, 2000))
+    ticks = clock_ticks(traced(one, 5), 1)
+    assert ticks == clock_ticks(traced(many, 5), 1)
+    assert len(ticks) > 2
 
 
 # Occupation of owners over all kinds of networks: told without changing them, filling time.
@@ -347,9 +322,7 @@ def ticks(trace: Trace, owner: int) -> list[int]:
 @pytest.mark.oracle("activity of each owner at every tick")
 @FEW
 @given(rough_networks(0.25), SEEDS)
-def test_notes_change_nothing_and_every_tick_of_a_run_is_in_one_state(
-    network: Network, seed: int
-) -> None:
+def test_notes_change_nothing_and_every_tick_of_a_run_is_in_one_state(network, seed):
     trace, rows = noted(network, seed)
     bare = traced(network, seed)
     assert bare.occupation is None
@@ -391,16 +364,12 @@ def test_what_is_on_a_shared_air_is_what_owners_send(network: Network, seed: int
 
 @pytest.mark.oracle("activity of each owner at every tick")
 @FEW
-@given(
-    networks(),
-    st.sampled_from([Request(), Push(), Push(own_tick="overlap")]),
-    SEEDS,
-)
+@given(networks(), st.sampled_from([Request(), Push(), Push(own_tick="overlap")]), SEEDS)
 def test_occupation_is_what_events_tell(network: Network, protocol: object, seed: int) -> None:
     """Where every stage begins and ends with an event: spans of events, joined by precedence."""
     network = Network(**{**dict(network), "protocol": protocol})
     trace, _ = noted(network, seed)
-    if EventKind.query_received not in trace.events["kind"] and network.mean_times("query")[0] > 0:
+    if K.query_received not in trace.events["kind"] and network.mean_times("query")[0] > 0:
         return  # the only queries are still on their way, which no event tells
     told = [
         [span.owner, STATE[span.name], span.start, span.end]

@@ -5,7 +5,6 @@ What it calls valid runs.
 
 import shutil
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,65 +79,47 @@ def _written(drawn: Any) -> Any:
 
 FEW, SOME, MANY = 20, 200, 2000
 """By default, among the long tests, and at night."""
-Escapes = Callable[[int, int], list[str]]
 
 
-@pytest.fixture
-def escapes(here: Path, command: Command) -> Escapes:
+def escapes(command: Command, folder: Path, seed: int, count: int) -> list[str]:
     """Return what ended without a verdict, with its scenario."""
-    file = here / "any.toml"
-
-    def tried(seed: int, count: int) -> list[str]:
-        draw, found = Random(seed), []
-        for number in range(count):
-            text = tomli_w.dumps(random_scenario(draw))
-            file.write_text(text, encoding="utf-8")
-            how = ended(command, ("check", file.name))
-            if how is not None:
-                found.append(f"{number}: {how}\n{text}")
-            elif 'id = "small"' in text and command("check", file.name).code == 0:
-                out = here / f"out-{number}"
-                ran = command("run", file.name, "--out", out)
-                if ran.code == 2:
-                    found.append(f"{number}: valid, but run says {ran.err}\n{text}")
-                shutil.rmtree(out, ignore_errors=True)
-        return found
-
-    return tried
+    draw, found = Random(seed), []
+    for number in range(count):
+        text = tomli_w.dumps(random_scenario(draw))
+        (folder / "any.toml").write_text(text, encoding="utf-8")
+        how = ended(command, ("check", "any.toml"))
+        if how is not None:
+            found.append(f"{number}: {how}\n{text}")
+        elif 'id = "small"' in text and command("check", "any.toml").code == 0:
+            ran = command("run", "any.toml", "--out", "out")
+            if ran.code == 2:
+                found.append(f"{number}: valid, but run says {ran.err}\n{text}")
+            shutil.rmtree(folder / "out", ignore_errors=True)
+    return found
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(SOME, marks=pytest.mark.long)])
-def test_a_scenario_is_described_or_refused(count, escapes):
-    assert escapes(count, count) == []
+def test_a_scenario_is_described_or_refused(count, command, here):
+    assert escapes(command, here, count, count) == []
 
 
 @pytest.mark.nightly
-def test_many_are(escapes, record_property):
-    none_escapes(record_property, MANY, escapes(fresh_seed(), MANY))
+def test_many_are(command, here, record_property):
+    none_escapes(record_property, MANY, escapes(command, here, fresh_seed(), MANY))
 
 
-NAMED = "none, constant, exponential or gamma"
-LEARNING = table(__file__, "any_scenario.toml")
+TABLE = table(__file__, "any_scenario.toml")
+LEARNING = TABLE["learning"]
 
 
 @pytest.mark.parametrize("learning", LEARNING.values(), ids=LEARNING)
-@pytest.mark.parametrize(
-    ("law", "key", "allowed"),
-    [
-        ('kind = "lognormal"\nmean = 0.1\ncv = 1.0', ".kind", NAMED),
-        ('kind = "uniform"\nlow = 0.1\nhigh = 1.0', ".kind", NAMED),
-        ('kind = "constant"\nvalue = 9e8', "", "at most 1e9 for all of them together"),
-    ],
-    ids=["lognormal", "uniform", "too long"],
-)
-def test_a_time_that_nothing_says_is_refused_before_it_is_asked_for(
-    learning, law, key, allowed, here, command
-):
+@pytest.mark.parametrize("law", TABLE["laws"], ids=lambda law: law["what"])
+def test_a_time_that_nothing_says_is_refused_before_it_is_asked_for(learning, law, here, command):
     """Found by random scenarios: a timeout was held against the least time of no law at all."""
-    text = SMALL.replace('kind = "lognormal"\nmean = 0.1\ncv = 1.0', law)
+    text = SMALL.replace('kind = "lognormal"\nmean = 0.1\ncv = 1.0', law["text"])
     text = text.replace('[algorithm]\nkind = "async-gossip"\nrho = 0.01', learning)
     (here / "local.toml").write_text(text, encoding="utf-8")
     for verb in ("check", "run"):
         said = command.refused(verb, "local.toml")
-        assert f" compute{key}: " in said
-        assert said.endswith(allowed)
+        assert f" compute{law['key']}: " in said
+        assert said.endswith(law["allowed"])

@@ -20,7 +20,7 @@ from asyncdp_sim.scenario import Scenario, parse
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, examples
 from tests.one_in import one_in
-from tests.properties.variants import values
+from tests.properties.rough_networks import values
 from tests.tables import composed, table
 
 TABLE = table(__file__, "every_field.toml")

@@ -15,17 +15,16 @@ from hypothesis import given, settings
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import Spec, picked
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.channels import Channel, Parallel
-from asyncdp_sim.network.channels.aloha import Aloha, Tdma
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import fresh_seed, none_escapes
-from tests.properties.networks import FIXED, SEEDS, network, scope, seeded, traced
+from tests.properties.networks import FIXED, SEEDS, network, seeded
 from tests.properties.rough_networks import rough_network
 from tests.properties.test_any_channel_and_protocol import CHECKS, summed
+from tests.traces import network as small
+from tests.traces import scope, traced
 
 BY_UNIT = {
     "time units": 0.5,
@@ -146,26 +145,21 @@ def test_with_owners_in_another_order(net: Network, seed: int) -> None:
         same_in_another_order(net, seed)
 
 
+ALOHA, TDMA = {"kind": "aloha", "airtime": 0.1}, {"kind": "tdma", "airtime": 0.1, "slot": 0.1}
 SENT_BY_NUMBER = [
-    Tdma(airtime=0.1, slot=0.1),
-    Parallel(channels=1, each=Tdma(airtime=0.1, slot=0.1)),
-    Parallel(channels=2, each=Tdma(airtime=0.1, slot=0.1)),
-    Parallel(channels=2, each=Aloha(airtime=0.1), choice="by-owner"),
+    TDMA,
+    {"kind": "parallel", "channels": 1, "each": TDMA},
+    {"kind": "parallel", "channels": 2, "each": TDMA},
+    {"kind": "parallel", "channels": 2, "each": ALOHA, "choice": "by-owner"},
 ]
-SENT_WHENEVER = [Aloha(airtime=0.1), Parallel(channels=2, each=Aloha(airtime=0.1))]
+SENT_WHENEVER = [ALOHA, {"kind": "parallel", "channels": 2, "each": ALOHA}]
 
 
 @pytest.mark.parametrize("channel", [*SENT_BY_NUMBER, *SENT_WHENEVER], ids=str)
 def test_owners_in_another_order_are_told_apart_by_numbers_alone(channel):
     """Found at night: slots, and channels of one's own, within several channels."""
-    net = Network(
-        answers_allowed=(20,) * 4,
-        updates=60,
-        until=20.0,
-        clock=PoissonClock(rate=3.0),
-        channel=channel,
-        protocol=Push(),
-    )
+    parts = {"clock": {"kind": "poisson", "rate": 3.0}, "protocol": {"kind": "push"}}
+    net = small(4, 20, updates=60, until=20.0, channel=channel, **parts)
     assert apart(net) == (channel in SENT_WHENEVER)
     with nullcontext() if apart(net) else pytest.raises(AssertionError):
         same_in_another_order(net, 1)

@@ -9,9 +9,11 @@ import tomli_w
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.files import synchronise
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import dump
-from tests.cli.command import Command, program
+from asyncdp_sim.scenario import dump, load
+from tests.cli.command import program
 from tests.one_in import one_in
 from tests.reproducibility.runs import rows, scenario, tables, written
 from tests.tables import table
@@ -29,10 +31,6 @@ def test_the_small_scenario_is_lively(tmp_path):
     assert set(written(scenario(), tmp_path / "a")) == ALL
     kinds = {row["kind"] for row in rows(tmp_path / "a", "events")}
     assert {"clock_dropped", "request_refused", "update_applied"} <= kinds
-
-
-def test_one_seed_one_result(tmp_path):
-    assert written(scenario(), tmp_path / "a") == written(scenario(), tmp_path / "b")
 
 
 def test_another_seed_another_result(tmp_path):
@@ -58,16 +56,8 @@ def test_replicates_differ(tmp_path):
         pytest.param("sweep", [], ALL - {"updates.parquet", "events.parquet"}, marks=LONG),
     ],
 )
-def test_the_number_of_workers_changes_nothing(
-    verb,
-    more,
-    kept,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def test_the_number_of_workers_changes_nothing(verb, more, kept, tmp_path, command, monkeypatch):
     """Runs with a program of its own, from which the workers start as they do for a user."""
-    command = Command(monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     raw = scenario().plain()
     (tmp_path / "run.toml").write_text(tomli_w.dumps(raw), encoding="utf-8")
@@ -94,8 +84,10 @@ VARIANTS = TABLE["variants"]
 def test_learning_live_is_learning_over_the_record(changes, tmp_path):
     live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
     replay = written(scenario(**changes, run__learning="replay"), tmp_path / "replay")
-    assert set(live) == ALL
-    assert [name for name in ALL if live[name] != replay[name]] == []
+    assert set(live) == ALL | ({"alone.parquet"} if "run__alone" in changes else set())
+    assert [name for name in live if live[name] != replay.get(name)] == []
+    one, other = (read_manifest(tmp_path / name)["summary"] for name in ("live", "replay"))
+    assert one == other
 
 
 @pytest.mark.parametrize("learning", ["replay", "live"])
@@ -140,8 +132,6 @@ def test_what_the_network_does_not_know_changes_no_update(changes, tmp_path):
 
 
 def test_keeping_events_changes_no_other_table(tmp_path):
-    from asyncdp_sim.runs.directory import write
-
     kept = written(scenario(), tmp_path / "kept")
     write(run(scenario()), tmp_path / "bare")
     kept.pop("events.parquet")
@@ -149,8 +139,6 @@ def test_keeping_events_changes_no_other_table(tmp_path):
 
 
 def test_a_scenario_survives_its_own_text(tmp_path):
-    from asyncdp_sim.scenario import load
-
     asked = scenario(privacy__epsilon=[0.1, float("inf"), 1 / 3], run__until=7.0)
     (tmp_path / "scenario.toml").write_text(dump(asked, None), encoding="utf-8")
     assert load(tmp_path / "scenario.toml") == (asked, [])
@@ -178,10 +166,8 @@ def test_a_forked_child_writes_and_reads_a_result(tmp_path):
     ad.run(small, out=before)
     synchronise(before.glob("*.parquet"))  # many at a time, as a sweep does
     context = multiprocessing.get_context("fork")
-    children = [
-        context.Process(target=_again, args=(small, before, tmp_path / f"child-{number}"))
-        for number in range(2)
-    ]
+    places = [tmp_path / f"child-{number}" for number in range(2)]
+    children = [context.Process(target=_again, args=(small, before, place)) for place in places]
     for child in children:
         child.start()
     for child in children:

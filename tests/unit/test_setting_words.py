@@ -63,12 +63,9 @@ def test_messages_refusals_and_tables_agree():
 # The question that a refusal of an unknown name asks.
 
 
-def test_near_names_are_asked_for_and_far_ones_are_not():
-    names = ["epsilon", "delta", "epsilons", "epsilon_true"]
-    assert did_you_mean("epsilom", names) == "did you mean epsilon? "
-    assert did_you_mean("epsilom", names, 2) == "did you mean epsilon or epsilons? "
-    assert did_you_mean("epsilom", names, 3) == "did you mean epsilon, epsilons or epsilon_true? "
-    assert did_you_mean("xyz", names, 3) == ""
+@pytest.mark.parametrize(("name", "most", "asked"), TABLE["near"])
+def test_near_names_are_asked_for_and_far_ones_are_not(name, most, asked):
+    assert did_you_mean(name, TABLE["names"], most) == asked
 
 
 # Names that are gone: each is refused in one line that says what to do instead.

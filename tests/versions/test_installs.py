@@ -23,12 +23,11 @@ PYTHON = "3.12"
 """Which all of them support: pfl has no wheel for 3.13."""
 BUILD = "import sys, setuptools.build_meta as b; getattr(b, sys.argv[1])(sys.argv[2])"
 
-ROWS = [f"{'ABC'[row % 3]},{20 + row * 7 % 50},{row * row % 37}" for row in range(180)]
+STAYS = [f"{'ABC'[row % 3]},{20 + row * 7 % 50},{row * row % 37}" for row in range(180)]
+EXCHANGES = [f"{'ab'[i % 2]},{i},{i + i % 7 / 9}" for i in range(90)]
 FILES = {
-    "stays.csv": "\n".join(["site,age,days", *ROWS]),
-    "log.csv": "\n".join(
-        ["client,sent,received", *(f"{'ab'[i % 2]},{i},{i + i % 7 / 9}" for i in range(90))]
-    ),
+    "stays.csv": "\n".join(["site,age,days", *STAYS]),
+    "log.csv": "\n".join(["client,sent,received", *EXCHANGES]),
 }
 WALK = TABLE["walk"]
 """Every command, in an order in which one makes what another reads."""

@@ -1,8 +1,6 @@
 """The kernel: ticks, the order of events, and activities that wait, end and fail."""
 
-from collections.abc import Generator
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,27 +8,40 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import Event
 
-from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
+from asyncdp_sim.core.kernel import Kernel, Priority, Signal
 from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks
 from tests.together import together
-
-# The kernel: ticks, the order of events, and activities that wait, end and fail.
 
 # Order is (tick, priority, insertion), on an integer clock with a half-open horizon.
 
 
-def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
+class Noted(Kernel):
+    """A kernel that keeps when what happened."""
+
+    def __init__(self, ties=None):
+        super().__init__(ties)
+        self.seen = []
+
+    @property
+    def ticks(self):
+        return [tick for tick, _ in self.seen]
+
+    def note(self, name):
+        self.seen.append((self.now, name))
+
+    def waits(self, name, times):
+        """Wait for ticks with priorities, or for events, and note each."""
+        for time in times:
+            yield time
+            self.note(name)
+
+
+def told(kernel, plan):
     """Schedule in the order of the plan and return the names in the order of happening."""
-    happened: list[str] = []
-
-    def wait(tick: int, priority: Priority, name: str) -> Activity:
-        yield kernel.at(tick, priority)
-        happened.append(name)
-
-    for step in plan:
-        kernel.start(wait(*step))
+    for tick, priority, name in plan:
+        kernel.start(kernel.waits(name, [kernel.at(tick, priority)]))
     kernel.run_before()
-    return happened
+    return [name for _, name in kernel.seen]
 
 
 def test_priorities_have_the_order_that_the_network_needs():
@@ -43,46 +54,32 @@ def test_priorities_have_the_order_that_the_network_needs():
 @pytest.mark.parametrize(("first", "second"), list(combinations(sorted(Priority), 2)))
 def test_at_one_tick_each_priority_goes_before_the_later_ones(first, second):
     plan = [(3, second, "second"), (3, first, "first")]
-    assert told(Kernel(), plan) == ["first", "second"]
+    assert told(Noted(), plan) == ["first", "second"]
 
 
 def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place():
     """Fired at tick 3, it happens between the answer's end and the clocks of that tick."""
-    kernel = Kernel()
+    kernel = Noted()
     signal = Signal(kernel)
-    happened = []
 
-    def listen(name: str) -> Activity:
-        yield signal
-        happened.append((kernel.now, name))
-
-    def fire() -> Activity:
+    def fire():
         yield kernel.at(3, Priority.ANSWER_END)
-        happened.append((kernel.now, "fired"))
+        kernel.note("fired")
         signal.fire(5, Priority.TURN)
 
-    def stand_by(tick: int, priority: Priority) -> Activity:
-        yield kernel.at(tick, priority)
-        happened.append((kernel.now, priority.name))
-
     for name in ("one", "two"):
-        kernel.start(listen(name))
+        kernel.start(kernel.waits(name, [signal]))
     for priority in (Priority.CLOCK_TICK, Priority.ANSWER_END):
-        kernel.start(stand_by(5, priority))
+        kernel.start(kernel.waits(priority.name, [kernel.at(5, priority)]))
     kernel.start(fire())
     kernel.run_before()
-    assert happened == [
-        (3, "fired"),
-        (5, "ANSWER_END"),
-        (5, "one"),
-        (5, "two"),
-        (5, "CLOCK_TICK"),
-    ]
+    later = [(5, name) for name in ("ANSWER_END", "one", "two", "CLOCK_TICK")]
+    assert kernel.seen == [(3, "fired"), *later]
 
 
 def test_within_a_class_the_first_scheduled_happens_first():
     names = [str(number) for number in range(50)]
-    assert told(Kernel(), [(1, Priority.CLOCK_TICK, name) for name in names]) == names
+    assert told(Noted(), [(1, Priority.CLOCK_TICK, name) for name in names]) == names
 
 
 def test_shuffled_ties_stay_within_their_class():
@@ -90,8 +87,8 @@ def test_shuffled_ties_stay_within_their_class():
     plan += [(1, Priority.ANSWER_END, f"a{i}") for i in range(6)]
     orders = set()
     for seed in range(20):
-        order = told(Kernel(np.random.default_rng(seed)), plan)
-        assert order == told(Kernel(np.random.default_rng(seed)), plan)
+        order, again = (told(Noted(np.random.default_rng(seed)), plan) for _ in range(2))
+        assert order == again
         assert sorted(order[:6]) == [f"a{i}" for i in range(6)]
         assert sorted(order[6:]) == [f"t{i}" for i in range(6)]
         orders.add(tuple(order))
@@ -100,32 +97,25 @@ def test_shuffled_ties_stay_within_their_class():
 
 @pytest.mark.parametrize(("horizon", "seen"), [(9, []), (10, []), (11, [10]), (LAST_TICK, [10])])
 def test_the_horizon_is_half_open(horizon, seen):
-    kernel = Kernel()
-    happened = []
-
-    def activity() -> Activity:
-        yield kernel.at(10, Priority.ANSWER_END)
-        happened.append(kernel.now)
-
-    kernel.start(activity())
+    kernel = Noted()
+    kernel.start(kernel.waits("it", [kernel.at(10, Priority.ANSWER_END)]))
     assert kernel.run_before(horizon) is False
-    assert happened == seen
+    assert kernel.ticks == seen
 
 
 def test_stop_ends_the_run_before_the_next_event_of_the_same_tick():
-    kernel = Kernel()
-    happened = []
+    kernel = Noted()
 
-    def activity(name: str) -> Activity:
+    def activity(name):
         yield kernel.at(1, Priority.CLOCK_TICK)
-        happened.append(name)
+        kernel.note(name)
         kernel.stop()
-        happened.append(f"{name} to its end")
+        kernel.note(f"{name} to its end")
 
     kernel.start(activity("first"))
     kernel.start(activity("second"))
     assert kernel.run_before() is True
-    assert happened == ["first", "first to its end"]
+    assert kernel.seen == [(1, "first"), (1, "first to its end")]
 
 
 # Activities start without an event, end without one, and never fail silently.
@@ -136,19 +126,19 @@ class BrokenError(Exception):
 
 
 def test_start_runs_up_to_the_first_event_without_an_event():
-    kernel = Kernel()
-    done = []
+    kernel = Noted()
 
-    def activity() -> Activity:
-        done.append("before")
-        yield kernel.at(5, Priority.CLOCK_TICK)
-        done.append("after")
+    def activity(*times):
+        kernel.note("before")
+        yield from kernel.waits("after", times)
 
-    kernel.start(activity())
-    assert done == ["before"]
+    kernel.start(activity())  # it waits for nothing
+    assert (kernel.seen, kernel._queue) == ([(0, "before")], [])
+    kernel.start(activity(kernel.at(5, Priority.CLOCK_TICK)))
+    assert kernel.seen == [(0, "before")] * 2
     assert [(tick, priority) for tick, priority, *_ in kernel._queue] == [(5, Priority.CLOCK_TICK)]
     kernel.run_before()
-    assert done == ["before", "after"]
+    assert kernel.seen[2:] == [(5, "after")]
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
@@ -158,91 +148,48 @@ def test_a_tick_and_a_priority_happen_as_an_event_would(seed):
     plans += [[(5, Priority.ANSWER_END), (9, Priority.TURN)], [(5, Priority.TURN)]]
     orders = []
     for events in (set(), {0, 2}, {1, 3}, {0, 1, 2, 3}):
-        kernel = Kernel(None if seed is None else np.random.default_rng(seed))
-        seen = []
-
-        def activity(number: int, kernel=kernel, seen=seen, events=events) -> Activity:
-            for tick, priority in plans[number]:
-                yield kernel.at(tick, priority) if number in events else (tick, priority)
-                seen.append((kernel.tick, number))
-
-        for number in range(len(plans)):
-            kernel.start(activity(number))
+        kernel = Noted(None if seed is None else np.random.default_rng(seed))
+        for number, plan in enumerate(plans):
+            times = (kernel.at(*when) if number in events else when for when in plan)
+            kernel.start(kernel.waits(number, times))
         assert not kernel.run_before(9)
-        orders.append(seen)
+        orders.append(kernel.seen)
     assert orders == [orders[0]] * 4
     assert [tick for tick, _ in orders[0]] == [3, 5, 5, 5, 5, 5]
 
 
-def test_an_activity_that_waits_for_nothing_takes_no_event():
-    kernel = Kernel()
-    done = []
+def test_activities_can_wait_for_a_process_and_for_an_event_that_another_triggers():
+    kernel = Noted()
+    freed = Event(kernel)
 
-    def activity() -> Activity:
-        done.append("all of it")
-        return
-        yield
-
-    kernel.start(activity())
-    assert done == ["all of it"]
-    assert kernel._queue == []
-
-
-def test_a_process_that_is_waited_for_still_wakes_its_waiter():
-    kernel = Kernel()
-    ticks = []
-
-    def child() -> Activity:
+    def child():
         yield kernel.after(4, Priority.GRADIENT_READY)
 
-    def parent() -> Activity:
-        yield kernel.process(child())
-        ticks.append(kernel.now)
-
-    kernel.start(parent())
-    kernel.run_before()
-    assert ticks == [4]
-
-
-def test_an_activity_can_wait_for_an_event_that_another_triggers():
-    kernel = Kernel()
-    freed = Event(kernel)
-    ticks = []
-
-    def waiter() -> Activity:
-        yield freed
-        ticks.append(kernel.now)
-
-    def other() -> Activity:
+    def other():
         yield kernel.at(7, Priority.ANSWER_END)
         freed.succeed()
 
-    kernel.start(waiter())
+    kernel.start(kernel.waits("parent", [kernel.process(child())]))
+    kernel.start(kernel.waits("waiter", [freed]))
     kernel.start(other())
     kernel.run_before()
-    assert ticks == [7]
+    assert kernel.seen == [(4, "parent"), (7, "waiter")]
 
 
 @pytest.mark.parametrize("horizon", [4, LAST_TICK], ids=["in the last event", "before others"])
 @pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
 def test_a_failing_activity_ends_the_run(ties, horizon):
-    kernel = Kernel(ties)
-    happened = []
+    kernel = Noted(ties)
 
-    def failing() -> Activity:
+    def failing():
         yield kernel.at(3, Priority.CLOCK_TICK)
         raise BrokenError
 
-    def other() -> Activity:
-        yield kernel.at(4, Priority.ANSWER_END)
-        happened.append(kernel.now)
-
-    kernel.start(other())
+    kernel.start(kernel.waits("other", [kernel.at(4, Priority.ANSWER_END)]))
     kernel.start(failing())
     with pytest.raises(BrokenError):
         kernel.run_before(horizon)
-    assert happened == []
-    assert kernel.now == 3
+    assert (kernel.now, kernel.seen) == (3, [])
 
 
 # Ticks and time units.
@@ -250,9 +197,7 @@ def test_a_failing_activity_ends_the_run(ties, horizon):
 
 def test_a_unit_has_a_thousand_million_ticks():
     assert TICKS_PER_UNIT == 10**9
-    assert to_ticks(1) == 10**9
-    assert to_ticks(0.1) == 10**8
-    assert to_ticks(1e-9) == 1
+    assert [to_ticks(time) for time in (1, 0.1, 1e-9)] == [10**9, 10**8, 1]
     assert type(to_ticks(1.0)) is int
 
 
@@ -278,54 +223,46 @@ def test_a_block_beyond_the_last_tick_ends_there():
 
 # The kernel as an environment of SimPy: its users' calls work, among activities too.
 
-Algorithm = Generator[simpy.Event, Any, Any]
 
-
-def waits(env: Kernel, ticks: int, value: object) -> Algorithm:
-    yield env.timeout(ticks)
-    return value
-
-
-def three_waits(env: Kernel, seen: list[int]) -> Activity:
-    """An activity that waits in each way: for a tick, a moment and a timeout."""
+def three_waits(env):
+    """Return times to wait for, each asked for when its turn comes: a tick, a moment, a timeout."""
     yield 2, Priority.CLOCK_TICK
-    seen.append(env.tick)
     yield env.at(4, Priority.CLOCK_TICK)
-    seen.append(env.tick)
     yield env.timeout(2)
-    seen.append(env.tick)
 
 
 def test_step_and_peek_go_from_one_event_to_the_next():
-    env = Kernel()
-    seen = []
-    env.start(three_waits(env, seen))
+    env, peeked = Noted(), []
+    env.start(env.waits("it", three_waits(env)))
     env.timeout(3)
-    peeked = []
     while env.peek() < simpy.core.Infinity:
         peeked.append(env.peek())
         env.step()
         assert env.now == env.tick == peeked[-1]
-    assert (peeked, seen) == ([2, 3, 4, 6], [2, 4, 6])
+    assert (peeked, env.ticks) == ([2, 3, 4, 6], [2, 4, 6])
     with pytest.raises(EmptySchedule):
         env.step()
 
 
 def test_run_until_a_tick_leaves_what_happens_at_that_tick():
-    env = Kernel()
-    seen = []
-    env.start(three_waits(env, seen))
+    env = Noted()
+    env.start(env.waits("it", three_waits(env)))
     env.run(until=4)
-    assert (env.now, seen) == (4, [2])
+    assert (env.now, env.ticks) == (4, [2])
     env.run(until=100)
-    assert (env.now, seen) == (100, [2, 4, 6])
+    assert (env.now, env.ticks) == (100, [2, 4, 6])
     with pytest.raises(ValueError, match="must be greater than the current simulation time"):
         env.run(until=100)
 
 
 def test_run_until_an_event_returns_its_value():
     env = Kernel()
-    assert env.run(until=env.process(waits(env, 3, "done"))) == "done"
+
+    def process():
+        yield env.timeout(3)
+        return "done"
+
+    assert env.run(until=env.process(process())) == "done"
     assert env.now == 3
     with pytest.raises(RuntimeError, match="No scheduled events left"):
         env.run(until=env.event())
@@ -333,20 +270,13 @@ def test_run_until_an_event_returns_its_value():
 
 @pytest.mark.parametrize("resume", [Kernel.run, Kernel.run_before])
 def test_an_activity_behind_the_end_of_a_run_goes_on_in_the_next(resume):
-    env = Kernel()
-    seen = []
+    env = Noted()
     end = env.timeout(3)
-
-    def activity() -> Activity:
-        yield 1, Priority.TURN
-        yield end
-        seen.append(env.tick)
-
-    env.start(activity())
+    env.start(env.waits("it", [(1, Priority.TURN), end]))
     env.run(until=end)
-    assert seen == []
+    assert env.ticks == [1]
     resume(env)
-    assert seen == [3]
+    assert env.ticks == [1, 3]
 
 
 @pytest.mark.parametrize("until", [0.5, "3.5"])
@@ -360,13 +290,13 @@ def test_the_clock_counts_whole_ticks_alone(until):
 def test_interrupts_and_the_active_process():
     env = Kernel()
 
-    def sleeper() -> Algorithm:
+    def sleeper():
         try:
             yield env.timeout(10)
         except simpy.Interrupt as interrupt:
             return env.now, interrupt.cause, env.active_process
 
-    def waker(process: simpy.Process) -> Algorithm:
+    def waker(process):
         yield env.timeout(4)
         process.interrupt("up")
 
@@ -380,11 +310,11 @@ def test_interrupts_and_the_active_process():
 def test_an_exception_that_no_process_handles_ends_the_run(run):
     env = Kernel()
 
-    def child() -> Algorithm:
+    def child():
         yield env.timeout(1)
         raise BrokenError("child")
 
-    def careful() -> Algorithm:
+    def careful():
         with pytest.raises(BrokenError, match="child"):
             yield env.process(child())
 

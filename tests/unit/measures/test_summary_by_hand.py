@@ -1,6 +1,6 @@
 """The summary, energy and balanced accuracy, by hand."""
 
-from math import exp, inf, nan, pi, tan
+from math import exp, inf, pi, tan
 
 import numpy as np
 import pytest
@@ -9,30 +9,17 @@ from hypothesis.strategies import integers, lists, tuples
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 from asyncdp_sim.measures.energy import Energy, LearnerPower, used
 from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of
-from asyncdp_sim.measures.summary import (
-    FIGURES,
-    POSITIVE,
-    RANGES,
-    RATIOS,
-    SHARE,
-    Ratio,
-    summarise,
-)
-from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.clocks import ScriptedClock
-from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.protocols import Rounds
-from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.measures.summary import FIGURES, POSITIVE, RANGES, RATIOS, SHARE, Ratio, summarise
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS, State
 from tests.one_in import one_in
 from tests.tables import table
+from tests.traces import network, traced
 
 # Every figure of a network's summary, worked out by hand from two small traces.
 #
@@ -46,40 +33,25 @@ O = ExchangeOutcome  # noqa: E741
 TRACES = table(__file__, "by_hand.toml")
 
 
-def trace(
-    rows: str,
-    owners: list[tuple[int, int, int, int, float]],
-    end: int,
-    on_air: int,
-    recomputed: int,
-) -> Trace:
-    split = [line.split() for line in rows.splitlines()]
-    made = [(int(m), int(o), 0, *map(int, rest), O[outcome]) for m, o, *rest, outcome in split]
-    exchanges = np.array(made, dtype=EXCHANGES)
-    for name in ("request_tick", "read_tick", "release_tick", "end_tick"):
-        exchanges[name] *= UNIT
-    applied = exchanges[exchanges["outcome"] == ExchangeOutcome.applied]
+def trace(name):
+    made = TRACES[name]
+    split = [line.split() for line in made["exchanges"].splitlines()]
+    rows = [(int(m), int(o), 0, *map(int, rest), O[outcome]) for m, o, *rest, outcome in split]
+    exchanges = np.array(rows, dtype=EXCHANGES)
+    for column in ("request_tick", "read_tick", "release_tick", "end_tick"):
+        exchanges[column] *= UNIT
+    applied = exchanges[exchanges["outcome"] == O.applied]
     return Trace(
-        end_tick=end * UNIT,
         exchanges=exchanges,
-        owners=np.array(owners, dtype=OWNERS),
+        owners=np.array(list(map(tuple, made["owners"])), dtype=OWNERS),
         events=None,
-        in_flight_total=1,
-        recomputed=recomputed,
-        on_air_ticks=on_air * UNIT,
         ending=Ending.horizon,
-        one_on_one=False,
-        one_each=True,
         update_ticks=applied["end_tick"].copy(),
+        **made["run"],
     )
 
 
-FIRST = trace(
-    TRACES["asking"], [(1, 6, 2, 0, 0.9), (2, 5, 1, 1, 0.6), (3, 2, 0, 0, nan)], 100, 13, 1
-)
-SECOND = trace(
-    TRACES["broadcast"], [(1, 2, 0, 0, 1.0), (2, 1, 0, 0, 1.0), (3, 1, 0, 0, 0.2)], 60, 4, 0
-)
+FIRST, SECOND = trace("asking"), trace("broadcast")
 
 BY_HAND = {name: eval(formula) for name, formula in TRACES["figures"].items()}
 
@@ -124,9 +96,7 @@ def test_every_interval_has_the_range_of_its_figure_in_the_dictionary():
 
 @one_in(3, "within", [POSITIVE, SHARE, (1.0, inf)])
 @given(parts=lists(tuples(integers(0, 20), integers(1, 20)), min_size=2, max_size=6))
-def test_an_interval_lies_within_its_range_and_holds_the_ratio(
-    within: tuple[float, float], parts: list[tuple[int, int]]
-) -> None:
+def test_an_interval_lies_within_its_range_and_holds_the_ratio(within, parts):
     part, whole = np.array(parts, dtype=float).T
     if within == SHARE:
         part = np.minimum(part, whole)
@@ -167,27 +137,16 @@ def test_without_a_shared_channel_nothing_is_said_of_it():
 
 # Joules and bytes of small scripted networks, worked out by hand; powers are powers of two.
 
-ENERGY = Energy(idle=1, listening=2, computing=4, sending=8, receiving=16, offline=0.5)
-BYTES = Energy(
-    idle=0, listening=0, computing=0, sending=0, receiving=0,
-    byte_sent=[1.0, 10.0], byte_received=0.25,
-)  # fmt: skip
-TRAVELS = Latency(query=Constant(value=0.25), answer=Constant(value=0.25))
+CASES = table(__file__, "energy.toml")
+ENERGY, BYTES = (Energy(**CASES["powers"][name]) for name in ("two", "bytes"))
 
 
 def ran(*ticks, updates=2, **parts):
     """Return what two owners, or more, used whose clocks tick so."""
-    fields = {
-        "answers_allowed": (9,) * len(ticks),
-        "updates": updates,
-        "clock": ScriptedClock(times=[list(own) for own in ticks]),
-        "compute": Constant(value=0.5),
-        "latency": TRAVELS,
-        "numbers": 3,
-        "occupation": True,
-    }
-    network = Network(**(fields | parts))
-    return simulate(network, Streams(1).within("replicate", 1)), network
+    clock = {"kind": "scripted", "times": [list(own) for own in ticks]}
+    fields = CASES["network"] | {"updates": updates, "clock": clock} | parts
+    made = network(len(ticks), 9, **fields)
+    return traced(made, events=False), made
 
 
 def times(*ran, energy=ENERGY):
@@ -196,18 +155,13 @@ def times(*ran, energy=ENERGY):
     return [{state.name: float(row[state]) for state in State if row[state] != 0} for row in found]
 
 
-CASES = table(__file__, "energy.toml")
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", CASES["by_hand"].values(), ids=CASES["by_hand"])
 def test_by_hand(case):
-    parts = {key: None if x == "null" else x for key, x in case.get("with", {}).items()}
-    found = ran(*case["ticks"], **parts)
+    found = ran(*case["ticks"], **case.get("with", {}))
     assert times(*found) == case["times"]
     spent = used(found[0], ENERGY, found[1])
     told = {"joules": spent.joules, "sent": spent.sent, "received": spent.received}
-    if "of_bytes" in case:
-        told["of_bytes"] = used(found[0], BYTES, found[1]).joules
+    told["of_bytes"] = used(found[0], BYTES, found[1]).joules if "of_bytes" in case else None
     for name in told.keys() & case.keys():
         assert told[name].tolist() == case[name], name
 
@@ -221,9 +175,8 @@ def test_the_learner_is_busy_while_an_exchange_is_under_way():
 
 
 def test_who_helps_to_open_a_sum_hears_of_it_and_sends():
-    sums = Aggregation(least=2)
-    parts = {"answers_per_update": None, "aggregation": sums, "updates": 1}
-    trace, network = ran([], [], protocol=Rounds(), **parts)
+    parts = {"protocol": {"kind": "rounds"}, "aggregation": {"least": 2}, "updates": 1}
+    trace, network = ran([], [], **parts)
     work = {"receiving": 0.5, "computing": 0.5, "sending": 0.5}
     assert times(trace, network) == [work, work]
     asked, opened = network.opening_bytes

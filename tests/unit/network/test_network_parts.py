@@ -7,37 +7,33 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel, Priority, Processor
 from asyncdp_sim.core.specification import Spec, parse
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import Availability, Intervals
-from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.clocks import Clock, DeterministicClock, ScriptedClock
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.availability import Intervals
+from asyncdp_sim.network.clocks import DeterministicClock
 from asyncdp_sim.network.graphs import EdgeFile, GossipGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Law
-from asyncdp_sim.network.protocols import Dispatch, Gossip, Protocol
+from asyncdp_sim.network.protocols import Dispatch, Gossip
 from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
 from asyncdp_sim.network.spec import Latency, Payload
-from asyncdp_sim.network.topology import GraphFile, Topology
+from asyncdp_sim.network.topology import GraphFile
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace import EventKind
-from tests.conformance.members import examples
+from tests.conformance.members import FAMILIES, examples
 from tests.ordering.scene import Scripted
 from tests.tables import table
 from tests.together import together
-from tests.unit.measures.test_summary_by_hand import ran, times
+from tests.traces import network, traced
 
 # The network's own parts: the spec, who is told of what, and what a clock promises.
 
 
-def no_stream() -> np.random.Generator:
+def no_stream():
     raise AssertionError("this clock or law draws nothing")
 
 
@@ -47,12 +43,6 @@ def test_deterministic_ticks_are_multiples_never_accumulated():
     period = round(10**9 / 3)
     assert ticks[-1] == 250_000_000 + 10**5 * period
     assert next(clock.ticks(1, no_stream, 1)) == period
-
-
-def test_nobody_ever_ticks():
-    network = Network(answers_allowed=(5,), updates=9, clock=ScriptedClock(times=[[]]))
-    trace = simulate(network, Streams(1).within("replicate", 1), events=True)
-    assert (trace.end_tick, len(trace.events), len(trace.updates)) == (0, 0, 0)
 
 
 # Networks whose parts do not fit together, or make no sense: refused by name, in one line each.
@@ -71,16 +61,6 @@ def test_it_is_refused_in_a_line(case):
         parsed(CASES["of"][case["of"]] | case["with"])
     [fault] = refused.value.faults
     assert str(fault).startswith(case["said"])
-
-
-def test_updates_do_without_acknowledgements():
-    """An answer that is never acknowledged is sent again until its attempts are spent."""
-    lost = {"kind": "ideal", "loss_acknowledgement": 1.0, "retransmissions": 2}
-    network = parsed({"answers_allowed": [5], "updates": 3, "channel": lost})
-    trace = simulate(network, Streams(1).within("replicate", 1), events=True)
-    kinds = trace.events["kind"].tolist()
-    assert trace.n_updates == kinds.count(EventKind.answer_released) == 3
-    assert kinds.count(EventKind.answer_resent) == 2 * 3
 
 
 @pytest.mark.parametrize("name", ["crowd", "gossip", "rounds", "servers", "three"])
@@ -112,10 +92,10 @@ def test_what_is_wrong_with_a_file_is_a_line_each(case, tmp_path):
 
 
 def test_somebody_must_be_asked():
-    asks = Network(answers_allowed=(2, 2), updates=2, stops=True)
+    asks = network(2, 2, updates=2, stops=True)
     with pytest.raises(ValueError, match="depends on the model: such a network needs a learning"):
-        simulate(asks, Streams(1).within("replicate", 1))
-    simulate(asks, Streams(1).within("replicate", 1), learning=Scripted())
+        traced(asks)
+    traced(asks, learning=Scripted())
 
 
 def test_a_network_that_asks_nobody_keeps_its_name():
@@ -131,22 +111,11 @@ def test_a_network_that_asks_nobody_keeps_its_name():
 # another.
 
 PLAIN = Network(answers_allowed=(5, 5, 5), updates=7)
-FAMILIES = {
-    "clock": Clock,
-    "availability": Availability,
-    "channel": Channel,
-    "compute": Law,
-    "protocol": Protocol,
-    "topology": Topology,
-}
-PARTS = {name: examples(union) for name, union in FAMILIES.items()}
+KINDS = ("clock", "availability", "channel", "protocol", "topology")
+PARTS = {"compute": examples(Law)} | {name: examples(FAMILIES[name]) for name in KINDS}
 GOSSIP = [Gossip(graph=graph) for graph in examples(GossipGraph)]
 OF_FILES = "path"
-ABSENT = {
-    "retry": examples(Law)[0],
-    "graph": examples(GossipGraph)[0],
-    "policy": ShortestQueue(),
-}
+ABSENT = {"retry": PARTS["compute"][0], "graph": GOSSIP[0].graph, "policy": ShortestQueue()}
 """What may stand where a member of a family is absent."""
 
 
@@ -186,59 +155,45 @@ def changed(spec: Spec, where: str = "") -> Iterator[tuple[str, Spec]]:
 @pytest.mark.filterwarnings("ignore:Pydantic serializer")
 def test_every_field_of_every_part_counts():
     seen = set()
-    for network in networks():
-        before = network.digest(1, 2)
-        for field, another in changed(network):
+    for each in networks():
+        before = each.digest(1, 2)
+        for field, another in changed(each):
             assert another.digest(1, 2) != before, field
             seen.add(field)
-    plain = {*Network.model_fields} - FAMILIES.keys() - {"latency", "payload"}
+    plain = {*Network.model_fields} - PARTS.keys() - {"latency", "payload"}
     assert plain | {f"payload.{name}" for name in Payload.model_fields} <= seen
     assert len(seen) > 60
 
 
-def filed(network: Network, path: str) -> Network:
-    """Return the network with its file at another path."""
-    for name in FAMILIES:
-        part = getattr(network, name)
-        if getattr(part, OF_FILES, None) is not None:
-            return network.model_copy(update={name: part.model_copy(update={OF_FILES: path})})
-    graph = network.protocol.graph.model_copy(update={OF_FILES: path})  # type: ignore[union-attr]
-    protocol = network.protocol.model_copy(update={"graph": graph})
-    return network.model_copy(update={"protocol": protocol})
+def holder(part: Any) -> Any:
+    """Return what may have a file: the part, or the graph within it."""
+    return getattr(part, "graph", part)
 
 
-def with_files() -> list[tuple[str, Network]]:
-    found = []
-    for name, parts in [*PARTS.items(), ("protocol", GOSSIP)]:
-        for part in parts:
-            holder = getattr(part, "graph", part)
-            if getattr(holder, OF_FILES, None) is not None:
-                found.append((holder.path, PLAIN.model_copy(update={name: part})))
-    return found
+FILED = [
+    pytest.param(name, part, id=Path(holder(part).path).name)
+    for name, parts in [*PARTS.items(), ("protocol", GOSSIP)]
+    for part in parts
+    if getattr(holder(part), OF_FILES, None) is not None
+]
 
 
-FILED = with_files()
+@pytest.mark.parametrize(("name", "part"), FILED)
+def test_a_file_counts_by_what_it_says(name, part, tmp_path):
+    def digest(place: str, more: bytes) -> str:
+        file = (tmp_path / place).with_suffix(Path(holder(part).path).suffix)
+        file.write_bytes(Path(holder(part).path).read_bytes() + more)
+        there = holder(part).model_copy(update={OF_FILES: str(file)})
+        inner = there if holder(part) is part else part.model_copy(update={"graph": there})
+        return PLAIN.model_copy(update={name: inner}).digest(1, 2)
 
-
-@pytest.mark.parametrize(("path", "network"), FILED, ids=[Path(path).name for path, _ in FILED])
-def test_a_file_counts_by_what_it_says(path, network, tmp_path):
-    moved = tmp_path / f"moved{Path(path).suffix}"
-    moved.write_bytes(Path(path).read_bytes())
-    assert filed(network, str(moved)).digest(1, 2) == network.digest(1, 2)
-    edited = tmp_path / f"edited{Path(path).suffix}"
-    edited.write_bytes(Path(path).read_bytes() + b"\n")
-    assert filed(network, str(edited)).digest(1, 2) != network.digest(1, 2)
+    kept = PLAIN.model_copy(update={name: part}).digest(1, 2)
+    assert digest("moved", b"") == kept != digest("edited", b"\n")
 
 
 def test_each_kind_of_file_is_among_them():
-    kinds = [
-        lambda n: n.availability,
-        lambda n: n.compute,
-        lambda n: n.topology,
-        lambda n: getattr(n.protocol, "graph", None),
-    ]
-    for part in kinds:
-        assert any(getattr(part(network), OF_FILES, None) is not None for _, network in FILED)
+    kinds = {name for name, _ in (each.values for each in FILED)}
+    assert kinds == {"availability", "compute", "topology", "protocol"}
 
 
 # Policies from outside: what they are told, what they may answer, what is known of them.
@@ -269,15 +224,17 @@ class Says(Told):
         return self.answer
 
 
-def network(policy: PolicyKind, tasks: int = 2, allowed: int = 2) -> Network:
+SECONDS = (Constant(value=1.0), Constant(value=2.0))
+
+
+def dispatching(policy: PolicyKind, tasks: int = 2, allowed: int = 2) -> Network:
     protocol = Dispatch(tasks=tasks, policy=policy)
-    compute = (Constant(value=1.0), Constant(value=2.0))
-    return Network(answers_allowed=(allowed,) * 2, updates=4, compute=compute, protocol=protocol)
+    return network(2, allowed, updates=4, compute=SECONDS, protocol=protocol)
 
 
 def test_it_is_told_what_the_learner_knows():
     TOLD.clear()
-    trace = simulate(network(Told()), Streams(1).within("replicate", 1))
+    trace = traced(dispatching(Told()))
     assert [
         Known(0, 0, (0, 0), (0, 0), (1, 2)),
         Known(0, 0, (0, 1), (0, 0), (1, 2)),
@@ -291,23 +248,23 @@ def test_it_is_told_what_the_learner_knows():
 @pytest.mark.parametrize("answer", [0, 3, "1", None, [1], 1.5])
 def test_an_owner_that_may_not_be_asked_is_refused_in_words(answer):
     with pytest.raises(SpecError) as error:
-        simulate(network(Says(answer=answer)), Streams(1).within("replicate", 1))
+        traced(dispatching(Says(answer=answer)))
     [line] = error.value.lines()
     assert line.startswith(f"protocol.policy: given {answer!r} by says; allowed is an owner that")
 
 
 def test_an_owner_whose_budget_is_promised_is_refused():
     with pytest.raises(SpecError, match="given 1 by says; allowed is an owner that may be asked"):
-        simulate(network(Says(answer=1), tasks=3), Streams(1).within("replicate", 1))
+        traced(dispatching(Says(answer=1), tasks=3))
 
 
 def test_the_next_task_goes_back_to_its_owner_whether_it_answered_or_failed():
-    (line,) = Dispatch(tasks=2, to="same").describe(network(ShortestQueue()), "at once", 0.0)
+    (line,) = Dispatch(tasks=2, to="same").describe(dispatching(ShortestQueue()), "at once", 0.0)
     assert line == "network: 2 tasks at a time, to the owner whose task has just ended, at once"
 
 
 def test_nothing_is_predicted_of_whom_it_asks():
-    net = network(ShortestQueue(), allowed=99)
+    net = dispatching(ShortestQueue(), allowed=99)
     found = predicted(net, "throughput")
     assert isinstance(found, Unknown)
     assert "policy shortest-queue chooses which owners to ask" in found.reason
@@ -375,13 +332,3 @@ def test_jobs_that_come_together_share_its_speed():
     assert ends([(0, 1000)] * 4) == [3997, 3998, 3999, 4000]
     assert ends([(0, 1000), (500, 1000)]) == [1499, 2000]
     assert ends([(5, 0), (5, 3)]) == [5, 8]
-
-
-def test_an_owner_computes_while_it_has_any_task():
-    protocol = Dispatch(tasks=2, queue="shared")
-    found = ran([], updates=2, compute=Constant(value=0.5), protocol=protocol)
-    # queries until .25; two tasks at half of its speed until 1.25, a tick apart; answers until 1.5
-    tick = 1e-9  # in which it sends one answer and computes the other
-    assert times(*found) == [
-        {"receiving": 0.25, "computing": 1.0 - tick, "sending": pytest.approx(0.25 + tick, abs=0)}
-    ]

@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts.forecast import forecast
-from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
+from asyncdp_sim.results import open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.outcome import energy_columns
@@ -47,9 +47,9 @@ def result(scenario, tmp_path):
     return tmp_path / "result"
 
 
-def refused(scenario: Scenario, result: Path, **asked: Any) -> str:
+def refused(scenario: Scenario, result: Path) -> str:
     with pytest.raises(ResultError) as error:
-        finished_or_free(scenario, result, **{"events": False, **asked})
+        finished_or_free(scenario, result, events=False)
     [fault] = error.value.faults
     return fault.given
 
@@ -69,14 +69,13 @@ def test_not_without_any_of_its_tables(table, scenario, result):
 def test_not_with_other_replicates(numbers, scenario, result):
     with changed(result) as manifest:
         manifest["replicates"] = numbers
-    with pytest.raises(ResultError):
-        finished_or_free(scenario, result, events=False)
+    refused(scenario, result)
 
 
 def test_not_with_some_replicates_that_were_run_alone(scenario, tmp_path):
     write(run(scenario, numbers=[1]), tmp_path / "some")
-    said = refused(scenario, tmp_path / "some")
-    assert said == "an existing path, another result (of some replicates)"
+    given = "an existing path, another result (of some replicates)"
+    assert refused(scenario, tmp_path / "some") == given
 
 
 def test_not_where_an_older_version_ran_real_processes(scenario, result):
@@ -92,15 +91,19 @@ def test_not_where_an_older_version_ran_real_processes(scenario, result):
 # The privacy label goes where a result goes: every table, and the screen.
 
 CASES = tables.table(__file__, "finished.toml")
-SCENARIO = text(**CASES["labelled"])
-
 SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
 
 
 @pytest.fixture
 def file(tmp_path):
-    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "s.toml").write_text(text(**CASES["labelled"]), encoding="utf-8")
     return tmp_path / "s.toml"
+
+
+@pytest.fixture
+def swept(file, tmp_path):
+    sweep(load(file)[0], tmp_path / "sweep")
+    return tmp_path / "sweep"
 
 
 def said_by(table: Path) -> dict[str, str]:
@@ -116,13 +119,10 @@ def test_every_table_of_a_result_says_that_it_is_not_private(file, tmp_path):
     assert expected.text.startswith("NOT PRIVATE as claimed")
     tables = sorted((tmp_path / "result").glob("*.parquet"))
     assert len(tables) == 7
+    network = expected.metadata_of_network()
+    others = {"events": network, "updates": network, "models": expected.metadata()}
     for table in tables:
-        if table.name in ("events.parquet", "updates.parquet"):
-            said = expected.metadata_of_network()
-        else:
-            released = table.name == "models.parquet"
-            said = expected.metadata() if released else expected.metadata_of_exact()
-        assert said_by(table) == said, table.name
+        assert said_by(table) == others.get(table.stem, expected.metadata_of_exact()), table.name
 
 
 @pytest.mark.parametrize(
@@ -140,17 +140,13 @@ def test_a_files_metadata_speaks_of_that_file(file, tmp_path, settings, owners):
     assert found == {"models": "true", "curve": "false", "optimum": "false"} | owners
 
 
-def test_every_table_of_a_sweep_has_its_label(file, tmp_path):
-    sweep(load(file)[0], tmp_path / "sweep")
-    cells = sorted((tmp_path / "sweep").glob("cell-*"))
+def test_every_table_of_a_sweep_has_its_label(swept):
+    cells = sorted(swept.glob("cell-*"))
     manifests = [read_manifest(cell) for cell in cells]
     for cell, manifest in zip(cells, manifests, strict=True):
-        assert said_by(tmp_path / "sweep" / cell.name / "curve.parquet") == (
-            label([manifest]).metadata_of_exact()
-        )
-    of_all = said_by(tmp_path / "sweep" / "cells.parquet")
-    assert of_all == label(manifests).metadata_of_exact()
-    for shared in (tmp_path / "sweep" / "traces").rglob("*.parquet"):
+        assert said_by(cell / "curve.parquet") == label([manifest]).metadata_of_exact()
+    assert said_by(swept / "cells.parquet") == label(manifests).metadata_of_exact()
+    for shared in (swept / "traces").rglob("*.parquet"):
         assert said_by(shared) == label(manifests).metadata_of_network()
 
 
@@ -165,17 +161,12 @@ def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path):
     assert list(read_table(first.parent, "some")["x"]) == [1, 2]
 
 
-def made(directory: Path, file: Path, **summary: Any) -> list[str]:
-    """Return the screen of a result whose manifest's summary is changed so."""
-    write(run(load(file)[0]), directory)
-    with changed(directory) as manifest:
-        manifest["summary"] |= summary
-        manifest["scenario"]["data"]["owner_column"] = "who"
-    return result_lines(directory)
-
-
 def test_the_screen_says_why_and_what_is_true(file, tmp_path):
-    said = made(tmp_path / "result", file, delta=1e-5, timing_accounted=False)
+    write(run(load(file)[0]), tmp_path / "result")
+    with changed(tmp_path / "result") as manifest:
+        manifest["summary"] |= {"delta": 1e-5, "timing_accounted": False}
+        manifest["scenario"]["data"]["owner_column"] = "who"
+    said = result_lines(tmp_path / "result")
     [private] = [line for line in said if line.startswith("private ")]
     assert private.split(maxsplit=1)[1].startswith("NO (no finite ε, δ = ")
     assert private.endswith(", δ = 1e-05)")
@@ -184,21 +175,18 @@ def test_the_screen_says_why_and_what_is_true(file, tmp_path):
     assert said.index(first) == said.index(private) + 1
     assert second.split(maxsplit=1)[1] == "timing not accounted: the manifest gives no reason"
     assert any(line.split() == ["timing", "NOT", "accounted"] for line in said)
-    assert any(
-        line.endswith("a person with m records is protected only at mε and a larger δ")
-        for line in said
-    )
+    mine = "a person with m records is protected only at mε and a larger δ"
+    assert any(line.endswith(mine) for line in said)
 
 
-def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
-    sweep(load(file)[0], tmp_path / "sweep")
-    *_, shared, header, pure, gaussian, together = result_lines(tmp_path / "sweep")
+def test_a_sweep_on_the_screen_states_delta(swept):
+    *_, shared, header, pure, gaussian, together = result_lines(swept)
     assert shared.endswith("private = NO")
     assert header.split()[-2:] == ["ε", "δ"]
     assert [pure.split()[k] for k in (-3, -1)] == ["≥", "0"]
     assert [gaussian.split()[k] for k in (-3, -1)] == ["≥", "1e-05"]
-    assert together == (
-        "ε holds for each replicate of each cell; cells share noise: publish only one"
+    assert (
+        together == "ε holds for each replicate of each cell; cells share noise: publish only one"
     )
     assert len(together) <= 80
 
@@ -216,13 +204,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def opened(folder: Path) -> Result:
-    found = open_directory(folder)
-    assert isinstance(found, Result)
-    return found
-
-
-def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
+def written(folder: Path, data: dict[str, Any], **more: Any) -> Scenario:
     rows = {} if data["kind"] == "gaussian" else {"public_records": 20}
     parts = {
         "run": {"seed": 1, "updates": 3},
@@ -231,49 +213,40 @@ def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
         "algorithm": {"kind": "async-gossip", "rho": 1.0},
     }
     (folder / "s.toml").write_text(text(id="real", **parts, **more))
-    return folder / "s.toml"
+    return load(folder / "s.toml")[0]
 
 
 @pytest.mark.parametrize(("data", "named", "source"), CASES["sources"])
 def test_the_source_is_where_records_come_from(folder, data, named, source):
-    scenario, _ = load(written(folder, data, **named))
+    scenario = written(folder, data, **named)
     assert scenario.source == source
     assert scenario.plain()["source"] == source
 
 
-def test_drawn_features_are_synthetic(folder):
-    assert load(written(folder, {"kind": "gaussian"}))[0].source == "synthetic"
-
-
 def test_each_cell_names_its_own_table(folder):
     swept = {"data.path": ["loans.csv", "more.csv"]}
-    scenario, _ = load(written(folder, {"kind": "lending"}, sweep=swept))
+    scenario = written(folder, {"kind": "lending"}, sweep=swept)
     cells = [scenario.cell(chosen).source for chosen in scenario.grid()]
     assert cells == ["lending table loans.csv", "lending table more.csv"]
 
 
 def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder):
-    scenario, _ = load(written(folder, HOSPITAL, source="synthetic"))
     out = folder / "out"
-    write(run(scenario), out)
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["scenario"]["source"] == "hospital table discharges.csv"
-    assert manifest["summary"]["private"] is True
-    assert "(source: hospital table discharges.csv)" in run_settings([opened(out)])
+    write(run(written(folder, HOSPITAL, source="synthetic")), out)
+    assert read_manifest(out)["scenario"]["source"] == "hospital table discharges.csv"
+    assert read_manifest(out)["summary"]["private"] is True
+    assert "(source: hospital table discharges.csv)" in run_settings([open_directory(out)])
     with changed(out) as older:
         del older["scenario"]["source"]
-    assert "(source: hospital, file discharges.csv)" in run_settings([opened(out)])
+    assert "(source: hospital, file discharges.csv)" in run_settings([open_directory(out)])
 
 
 def test_an_encoding_in_which_records_move_others_is_not_private(folder):
-    scenario, _ = load(written(folder, HOSPITAL | PUBLISHED))
+    scenario = written(folder, HOSPITAL | PUBLISHED)
     found = run(scenario)
-    summary = found.summary
-    assert (summary["private"], summary["epsilon_true"]) == (False, float("inf"))
-    assert any(
-        said.startswith("not private: encoding as-published of a file: rows with anything missing")
-        for said in found.warnings
-    )
+    assert (found.summary["private"], found.summary["epsilon_true"]) == (False, float("inf"))
+    said = "not private: encoding as-published of a file: rows with anything missing"
+    assert any(warning.startswith(said) for warning in found.warnings)
     why = f"not private, no finite ε: {scenario.data.unsound}"
     assert why in describe(scenario)
     assert not any(line.startswith("this holds for") for line in describe(scenario))
@@ -297,14 +270,13 @@ def powered(tmp_path_factory):
 
 
 def summary(place: Path) -> dict:
-    return json.loads((place / "manifest.json").read_text())["summary"]
+    return read_manifest(place)["summary"]
 
 
 def test_an_owners_row_is_power_times_time_and_bytes(powered):
     rows = pq.read_table(powered / "owners.parquet").to_pylist()
     for row in rows:
-        watts = {"idle": 0.25, "listening": 0.5, "sending": 2.0, "receiving": 1.0, "offline": 0.0}
-        watts["computing"] = 4.0 + row["owner"]
+        watts = {"offline": 0.0} | ENERGY | {"computing": ENERGY["computing"][row["owner"] - 1]}
         exact = sum(watts[state] * row[f"time_{state}"] for state in STATES)
         exact += 1e-3 * row["bytes_sent"]
         assert row["joules"] == pytest.approx(exact, rel=1e-12)

@@ -1,15 +1,20 @@
 """Gains of a run's owners: the table, the manifest, the screen, and the same again."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import asyncdp_sim as ad
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
-from asyncdp_sim.runs.directory import finished_or_free
+from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.sentences.result import result_lines
 from tests.tables import table
 
@@ -56,6 +61,16 @@ def scenario_of(folder, model='kind = "ridge"', target="stay", more="", sensitiv
     return ad.load(folder / "gains.toml")
 
 
+NAMES = {"stay": (), "long": ("no", "yes"), "size": ("low", "middle", "tall")}
+
+
+def classes(target):
+    """Return how the classes of a target are named, if it has any."""
+    values = str(list(NAMES[target])).replace("'", '"')
+    named = f'columns = {{ {target} = {{ kind = "classes", values = {values} }} }}'
+    return named if NAMES[target] else ""
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gains")
@@ -100,60 +115,45 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
 
 
 def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path):
-    from asyncdp_sim.decision import Judging
-    from asyncdp_sim.runs import run as runs
-
     scenario, strict = scenario_of(tmp_path), Judging(10.0, "linear")
-    runs.write(runs.run(scenario, gains=strict), tmp_path / "strict")
+    write(run(scenario, gains=strict), tmp_path / "strict")
     result = ad.open(tmp_path / "strict")
     assert result.manifest["judging"] == {"material": 10.0, "own_best": "linear"}
     assert set(result.gains["verdict"]) == {"no material difference"}
     assert "a gain counts from 1000 % of it on" in "\n".join(result_lines(tmp_path / "strict"))
-    runs.reproduce(tmp_path / "strict")
+    reproduce(tmp_path / "strict")
     there = {"events": False, "judging": Judging()}
     assert finished_or_free(scenario, found.directory, **there)
     with pytest.raises(ad.ResultError, match="judged with --material 10 --own-best linear"):
         finished_or_free(scenario, tmp_path / "strict", **there)
 
 
-def test_gains_come_again(found):
-    """Within a tolerance; a verdict that was changed is a difference."""
-    from asyncdp_sim.runs import run as runs
-
-    runs.reproduce(found.directory)
+def test_gains_come_again_and_those_that_were_changed_are_told(found, tmp_path):
+    """Within a tolerance."""
+    reproduce(found.directory)
     assert "gains" not in " ".join(found.manifest["fingerprints"])
-
-
-def test_gains_that_were_changed_are_told(found, tmp_path):
-    import shutil
-
-    import pyarrow.parquet as pq
-
-    from asyncdp_sim.runs import run as runs
-
     other = tmp_path / "other"
     shutil.copytree(found.directory, other)
     shutil.copy(found.directory.parent / "table.csv", tmp_path / "table.csv")
     kept = pq.read_table(other / "gains.parquet")
-    for factor, agrees in ((1 + 1e-9, True), (1.01, False)):
+
+    def multiply(factor):
         gain = kept["gain"].to_numpy() * factor
         at = kept.schema.get_field_index("gain")
         changed = kept.set_column(at, kept.schema.field("gain"), [gain])
-        pq.write_table(
-            changed.replace_schema_metadata(kept.schema.metadata), other / "gains.parquet"
-        )
-        if agrees:
-            runs.reproduce(other)
-        else:
-            with pytest.raises(ad.ReplayError, match=r"gains\.parquet gain"):
-                runs.reproduce(other)
+        labelled = changed.replace_schema_metadata(kept.schema.metadata)
+        pq.write_table(labelled, other / "gains.parquet")
+
+    multiply(1 + 1e-9)
+    reproduce(other)
+    multiply(1.01)
+    with pytest.raises(ad.ReplayError, match=r"gains\.parquet gain"):
+        reproduce(other)
 
 
 @pytest.mark.parametrize(("model", "target", "score"), TABLE["judged"])
 def test_every_model_is_judged(tmp_path, model, target, score):
-    names = {"long": '["no", "yes"]', "size": '["low", "middle", "tall"]'}.get(target)
-    classes = f'columns = {{ {target} = {{ kind = "classes", values = {names} }} }}'
-    found = ad.run(scenario_of(tmp_path, model, target, "" if names is None else classes))
+    found = ad.run(scenario_of(tmp_path, model, target, classes(target)))
     assert found.manifest["score"] == score
     assert np.isfinite(found.gains["gain"]).all()
     assert (found.gains["adapted"] < 2 * found.gains["guessing"]).all()
@@ -174,17 +174,15 @@ def test_a_joint_model_in_encoded_columns_predicts_what_it_predicts(tmp_path, in
 
 
 def test_drawn_records_are_judged_on_fresh_rows_where_owners_learn_alone():
-    scenario = ad.load("vary-availability").replace(
-        run={"updates": 40, "replicates": 2, "alone": True}, sweep={}
-    )
+    few = {"updates": 40, "replicates": 2, "alone": True}
+    scenario = ad.load("vary-availability").replace(run=few, sweep={})
     found = ad.run(scenario)
     assert found.manifest["consortium"]["judged_on"] == "fresh rows"
     assert found.manifest["unit"] is None
     bare = ad.run(scenario.replace(run={"alone": False}))
     assert "consortium" not in bare.manifest
-    assert any(
-        "mean gain" in line and "not judged" in line for line in result_lines(bare.directory)
-    )
+    [line] = [line for line in result_lines(bare.directory) if "mean gain" in line]
+    assert "not judged" in line
     with pytest.raises(ad.ResultError, match=r"gains: given a result without gains; data\.held"):
         _ = bare.gains
 
@@ -201,11 +199,8 @@ def test_rows_of_a_person_are_held_out_together(tmp_path):
     assert any("a person has at most 3 rows of an owner" in note for note in dataset.notes)
     assert not any("patient" in name for name in dataset.columns)
     apart = build_dataset(scenario_of(tmp_path))
-    split = any(
-        not set(np.asarray(kept) // 3).isdisjoint(np.asarray(out) // 3)
-        for kept, out in zip(apart.rows, apart.held_out_rows, strict=True)
-    )
-    assert split
+    pairs = zip(apart.rows, apart.held_out_rows, strict=True)
+    assert not all(set(kept // 3).isdisjoint(out // 3) for kept, out in pairs)
 
 
 def test_the_latest_rows_are_held_out(tmp_path):
@@ -226,17 +221,15 @@ def test_a_wrong_column_is_told_in_one_line(tmp_path, more, line):
 
 
 @pytest.mark.parametrize(
-    ("model", "target", "names"),
+    ("model", "target"),
     [
-        ('kind = "ridge"', "stay", ()),
-        ('kind = "logistic"', "long", ("no", "yes")),
-        ('kind = "softmax", classes = 3', "size", ("low", "middle", "tall")),
+        ('kind = "ridge"', "stay"),
+        ('kind = "logistic"', "long"),
+        ('kind = "softmax", classes = 3', "size"),
     ],
 )
-def test_an_owner_adapts_the_joint_model_to_raw_rows(tmp_path, model, target, names):
-    values = str(list(names)).replace("'", '"')
-    classes = f'columns = {{ {target} = {{ kind = "classes", values = {values} }} }}'
-    more = f'person = "patient"\n{classes if names else ""}'
+def test_an_owner_adapts_the_joint_model_to_raw_rows(tmp_path, model, target):
+    names, more = NAMES[target], f'person = "patient"\n{classes(target)}'
     found = ad.run(scenario_of(tmp_path, model, target, more), out=tmp_path / "r")
     own = table().query("clinic == 'a'")
     fitted = found.adapted(1, own)

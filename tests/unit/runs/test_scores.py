@@ -10,17 +10,8 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Logistic, Ridge, Softmax
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss, unsolved
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
-from asyncdp_sim.measures.scores import (
-    ACCURACY,
-    AUC,
-    BALANCED,
-    LOG_LOSS,
-    MAE,
-    R_SQUARED,
-    RMSE,
-    SCORES,
-    scores_of,
-)
+from asyncdp_sim.measures import scores
+from asyncdp_sim.measures.scores import ACCURACY, AUC, BALANCED, LOG_LOSS, MAE, R_SQUARED, RMSE
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import learn_alone
@@ -35,14 +26,15 @@ from tests.reproducibility.runs import scenario, tables, written
 from tests.tables import table
 from tests.unit.scenario.test_taking_part import naming
 
-# Scores of predictions, by hand, and runs whose models diverged.
-
 # Scores of predictions: by hand, of rows without a target, of models that diverged.
 
 Z, Y = np.array([2.0, -1.0, 0.0, 0.5]), np.array([1.0, 1.0, -1.0, -1.0])
 
 
 def test_each_by_hand():
+    odds = np.exp(Z)
+    likely = np.where(Y > 0, odds / (1 + odds), 1 / (1 + odds))
+    assert LOG_LOSS.of(Z, Y) == pytest.approx(-np.mean(np.log(likely)))
     assert RMSE.of(Z, Y) == pytest.approx(np.sqrt((1 + 4 + 1 + 2.25) / 4))
     assert MAE.of(Z, Y) == pytest.approx((1 + 2 + 1 + 1.5) / 4)
     assert ACCURACY.of(Z, Y) == (1 + 0 + 0.5 + 0) / 4
@@ -51,10 +43,6 @@ def test_each_by_hand():
     assert BALANCED.of(Z[1:], Y[1:]) == (0 + 0.5 / 2) / 2
     assert R_SQUARED.of(Z, Y) == pytest.approx(1 - (1 + 4 + 1 + 2.25) / 4)
     assert np.isnan(R_SQUARED.of(Z[:3], np.full(3, 0.1)))  # whose mean is not 0.1
-    odds = np.exp(Z)
-    assert LOG_LOSS.of(Z, Y) == pytest.approx(
-        -np.mean(np.log(np.where(Y > 0, odds / (1 + odds), 1 / (1 + odds))))
-    )
 
 
 def test_auc_counts_pairs():
@@ -98,13 +86,17 @@ def test_a_guess_is_the_best_constant():
 
 
 def test_models_have_the_scores_that_mean_something():
-    assert scores_of(SQUARED) == scores_of(HuberLoss(1.0)) == (RMSE, MAE, R_SQUARED)
-    assert scores_of(LogisticLoss()) == (ACCURACY, BALANCED, AUC, LOG_LOSS)
-    assert scores_of(SoftmaxLoss(3)) == (ACCURACY, BALANCED, LOG_LOSS)
-    assert scores_of(Hinge()) == (ACCURACY, BALANCED, AUC)  # a margin is no logarithm of odds
+    assert scores.scores_of(SQUARED) == scores.scores_of(HuberLoss(1.0)) == (RMSE, MAE, R_SQUARED)
+    assert scores.scores_of(LogisticLoss()) == (ACCURACY, BALANCED, AUC, LOG_LOSS)
+    assert scores.scores_of(SoftmaxLoss(3)) == (ACCURACY, BALANCED, LOG_LOSS)
+    assert scores.scores_of(Hinge()) == (
+        ACCURACY,
+        BALANCED,
+        AUC,
+    )  # a margin is no logarithm of odds
 
 
-@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
+@pytest.mark.parametrize("score", scores.SCORES, ids=lambda score: score.name)
 def test_no_rows_and_divergence(score):
     assert np.isnan(score.of(np.zeros(0), np.zeros(0)))
     worst = 0.0 if score.more_is_better else np.inf
@@ -112,7 +104,7 @@ def test_no_rows_and_divergence(score):
     assert score.of(np.array([np.nan, 1.0]), np.array([1.0, -1.0])) == worst
 
 
-@one_in(3, "score", SCORES, ids=lambda score: score.name)
+@one_in(3, "score", scores.SCORES, ids=lambda score: score.name)
 def test_many_models_are_scored_as_each_alone(score):
     """To the bit, one of them diverged; so are predictions of models that are judged together."""
     generator = np.random.default_rng(5)
@@ -137,7 +129,8 @@ def test_rows_without_a_target_count_in_no_score():
 
 # Runs whose models overflow: ψ is infinite, in every table and word, and nothing warns.
 
-STEPS = table(__file__, "ways.toml")["diverging"]
+TABLE = table(__file__, "ways.toml")
+STEPS, LABELS = TABLE["diverging"], TABLE["labels"]
 MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owners": {"records": 20}}
 
 
@@ -157,9 +150,9 @@ def test_a_run_that_diverges_is_told_as_such(parts, bound, learning, tmp_path):
 def test_psi_overflows_before_f_does():
     """f(θ*) is below 1, so that f is finite at a model where ψ is not."""
     server = {"kind": "fedasync", "step": 1e152, "mixing": 1.0}
+    few = {"run": {"updates": 1}, "data": {"noise": 0.01}, "algorithm": server}
     declared = {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}}
-    few = {"run": {"updates": 1}, "data": {"noise": 0.01}}
-    curve = run(parse(Scenario, naming(3, few, declared, {"algorithm": server}))).learned.curve
+    curve = run(parse(Scenario, naming(3, few, declared))).learned.curve
     assert curve["relative_fitness"][-1] == np.inf
     assert np.isfinite(curve["fitness"][-1])
 
@@ -167,12 +160,6 @@ def test_psi_overflows_before_f_does():
 # Held-out rows and owners alone: judged one by one, in every table, and only where asked for.
 
 ASKED = {"data__held_out": 0.2, "run__alone": True, "run__split": True}
-LABELS = {
-    "data": {"kind": "gaussian", "features": 3, "labels": True, "held_out": 0.2},
-    "model": {"kind": "logistic", "regularisation": 0.1},
-    "algorithm__rho": 4.0,
-    "run__alone": True,
-}
 
 
 @pytest.fixture(scope="module")
@@ -187,20 +174,15 @@ def directory(outcome, tmp_path_factory):
     return place
 
 
-def naive(outcome, owner, theta):
-    """Return the mean loss of a model on an owner's held-out rows, row by row."""
-    pairs = zip(
-        outcome.dataset.held_out_features[owner],
-        outcome.dataset.held_out_targets[owner],
-        strict=True,
-    )
-    return np.mean([(y - theta @ x) ** 2 for x, y in pairs])
-
-
 def missed(outcome, owner, theta):
-    """Return the errors of a model on an owner's held-out rows."""
-    held = outcome.dataset
-    return held.held_out_features[owner] @ theta - held.held_out_targets[owner]
+    """Return the errors of a model on an owner's held-out rows, row by row."""
+    x, y = outcome.dataset.held_out_features[owner], outcome.dataset.held_out_targets[owner]
+    return np.array([theta @ row - target for row, target in zip(x, y, strict=True)])
+
+
+def naive(outcome, owner, theta):
+    """Return the mean loss of a model on an owner's held-out rows."""
+    return np.mean(missed(outcome, owner, theta) ** 2)
 
 
 def test_a_triangular_factor_stands_for_the_rows():
@@ -224,29 +206,22 @@ def test_errors_of_classifiers_count_a_zero_half():
 
 def test_the_curve_holds_the_loss_on_all_held_out_rows(outcome, directory):
     curve = read_table(directory, "curve")
-    scores = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
-    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *scores]
+    measured = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
+    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *measured]
     sizes = [len(y) for y in outcome.dataset.held_out_targets]
     assert sizes == [6, 4, 5]
     for replicate, theta in enumerate(outcome.learned.models, start=1):
-        losses = [naive(outcome, owner, theta) for owner in range(3)]
         last = curve[curve["replicate"] == replicate].iloc[-1]
-        assert last["held_out_loss"] == pytest.approx(np.average(losses, weights=sizes))
+        apart = np.concatenate([missed(outcome, owner, theta) for owner in range(3)])
+        assert last["held_out_loss"] == pytest.approx(np.mean(apart**2))
         assert last["held_out_rmse"] == pytest.approx(np.sqrt(last["held_out_loss"]))
-        apart = [missed(outcome, owner, theta) for owner in range(3)]
-        assert last["held_out_mae"] == pytest.approx(np.abs(np.concatenate(apart)).mean())
+        assert last["held_out_mae"] == pytest.approx(np.abs(apart).mean())
 
 
 def test_owners_hold_their_own_losses(outcome, directory):
     owners = read_table(directory, "owners").set_index(["replicate", "owner"])
     first = list(owners.columns).index("held_out_records")
-    assert list(owners.columns)[first:] == [
-        "held_out_records", "held_out_loss", "held_out_optimum",
-        "held_out_rmse", "held_out_mae", "held_out_r_squared",
-        "held_out_rmse_optimum", "held_out_mae_optimum", "held_out_r_squared_optimum",
-        "psi_alone", "held_out_alone",
-        "held_out_rmse_alone", "held_out_mae_alone", "held_out_r_squared_alone",
-    ]  # fmt: skip
+    assert list(owners.columns)[first:] == TABLE["columns_of_owners"]
     objective = outcome.problem.task.objective
     for (replicate, owner), row in owners.iterrows():
         mine = owner - 1
@@ -258,8 +233,8 @@ def test_owners_hold_their_own_losses(outcome, directory):
         }
         for name, theta in models.items():
             assert row[name] == pytest.approx(naive(outcome, mine, theta)), name
-            error, behind = missed(outcome, mine, theta), name.removeprefix("held_out")
-            behind = behind.removeprefix("_loss")
+            error = missed(outcome, mine, theta)
+            behind = name.removeprefix("held_out").removeprefix("_loss")
             assert row[f"held_out_rmse{behind}"] == pytest.approx(np.sqrt(np.mean(error**2)))
             assert row[f"held_out_mae{behind}"] == pytest.approx(np.abs(error).mean())
         psi = objective.relative_fitness(outcome.problem.alone[mine])
@@ -314,30 +289,15 @@ def test_the_summary_says_who_profits(outcome):
     assert figures["held_out_mae_alone"] == pytest.approx(np.abs(errors).mean())
     best = np.concatenate([missed(outcome, i, objective.optimum) for i in range(3)])
     assert figures["held_out_mae_optimum"] == pytest.approx(np.abs(best).mean())
-    trained, unseen = (
-        np.concatenate(each) for each in (outcome.dataset.targets, outcome.dataset.held_out_targets)
-    )
-    guess = unseen - trained.mean()
+    unseen = np.concatenate(outcome.dataset.held_out_targets)
+    guess = unseen - np.concatenate(outcome.dataset.targets).mean()
+    r_squared = 1 - (guess**2).mean() / unseen.var()
     assert figures["held_out_mae_guess"] == pytest.approx(np.abs(guess).mean())
-    assert figures["held_out_r_squared_guess"] == pytest.approx(
-        1 - (guess**2).mean() / unseen.var()
-    )
+    assert figures["held_out_r_squared_guess"] == pytest.approx(r_squared)
 
 
 def test_it_is_reproduced(directory):
     assert reproduce(directory).summary == run(scenario(**ASKED)).summary
-
-
-@pytest.mark.parametrize("changes", [ASKED, LABELS], ids=["ridge", "logistic"])
-def test_live_is_replay(changes, tmp_path):
-    live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
-    replay = written(scenario(**changes), tmp_path / "replay")
-    assert live == replay
-    assert "alone.parquet" in live
-    found = [read_manifest(tmp_path / name)["summary"] for name in ("live", "replay")]
-    assert found[0] == found[1]
-    columns = set(read_table(tmp_path / "live", "curve").columns)
-    assert ("held_out_error" in columns) == (changes is LABELS)
 
 
 @pytest.mark.parametrize("changes", [ASKED, LABELS], ids=["ridge", "logistic"])
@@ -349,6 +309,8 @@ def test_held_out_rows_without_any_target_have_no_figures(changes, tmp_path):
     summary = read_manifest(tmp_path / "out")["summary"]  # which is of its shape
     figures = [value for key, value in summary.items() if key.startswith("held_out")]
     assert figures == [None] * len(figures)
+    curve = read_table(tmp_path / "out", "curve").columns
+    assert ("held_out_error" in curve) == (changes is LABELS)
     assert not any(line.startswith("held-out") for line in result_lines(tmp_path / "out"))
 
 

@@ -1,7 +1,6 @@
 """The parts of ψ at the end: exact limits, sums, and what is said where there is no limit."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +18,6 @@ from tests.reproducibility.runs import scenario
 from tests.tables import table
 from tests.verification.gossip_cases import Case, OwnersOnly, correlated
 
-# The parts of ψ at the end: exact limits, sums, and what is said where there is no limit.
-
 WAYS = table(__file__, "ways.toml")
 FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)
 CASE = Case(FIT, rho=40.0, updates=40, scale=np.full(3, 0.3))
@@ -30,11 +27,10 @@ LENGTHS = (40, 25, 40, 25)
 
 def found(lengths=LENGTHS, workers=1, **changes):
     """Return the split, and the traces, of a run over made-up traces."""
-    generator = np.random.default_rng(2)
+    generator, streams = np.random.default_rng(2), Streams(3)
     traces = [OwnersOnly(generator.choice(3, p=(0.6, 0.3, 0.1), size=n)) for n in lengths]
     task = replace(Task(FIT, CASE.steps, AnswerModel(FIT, LaplaceNoise(CASE.scale)), 1), **changes)
     numbers = list(range(1, len(traces) + 1))
-    streams = Streams(3)
     scopes = [streams.within("replicate", number) for number in numbers]
     models = replay(traces, task.steps, task.reply, scopes, 100).final
     told = (SPEC, task, 3, numbers, traces, models)
@@ -43,8 +39,7 @@ def found(lengths=LENGTHS, workers=1, **changes):
 
 def limit(owners):
     """Return θ_L at the fixed point of a sequence of updates, and after one go from 0."""
-    process, p = CASE.process, 2
-    size = 4 * p
+    process, p, size = CASE.process, 2, 8
     whole, shift = np.eye(size), np.zeros(size)
     for owner in owners:
         half = np.zeros((p, size))
@@ -123,15 +118,8 @@ def test_a_run_that_goes_round_in_circles_is_given_up():
 def test_without_a_limit_noise_is_told_and_the_rest_is_not(case):
     parts = run(scenario(**case["changes"], run__split=True)).summary["psi_split"]
     assert parts["reason"] == case["reason"]
-    assert parts["noise"] is not None
+    assert (parts["noise"] is None) == (case["reason"] == "the model diverged")
     assert [parts[name] for name in ("bias", "selection", "transient", "repetitions")] == [None] * 4
-
-
-def test_what_diverges_is_not_split():
-    changes = {"algorithm__rho": 1e9, "model__theta_max": 1e300}
-    parts = run(scenario(**changes, run__split=True)).summary["psi_split"]
-    assert parts["reason"] == "the model diverged"
-    assert parts["noise"] is None
 
 
 @pytest.mark.parametrize("changes", WAYS["split"].values(), ids=WAYS["split"])
@@ -148,28 +136,20 @@ def test_parts_sum_to_the_mean_of_psi(changes):
 
 # Objective and optimum of cells of a sweep: worked out once, for the same records alone.
 
-FIRST: dict[str, Any] = {"run__updates": 12, "run__replicates": 2}
-TABLE = table(__file__, "split_of_psi_at_end.toml")
-SAME: list[dict[str, Any]] = TABLE["same"]
-OTHER: list[dict[str, Any]] = TABLE["other"]
+FIRST = {"run__updates": 12, "run__replicates": 2}
+QUESTIONS = table(__file__, "split_of_psi_at_end.toml")
+CASES = [(True, parts) for parts in QUESTIONS["same"]]
+CASES += [(False, parts) for parts in QUESTIONS["other"]]
 
 
-@pytest.mark.parametrize("parts", SAME, ids=str)
-def test_what_records_ask_for_is_worked_out_once(parts):
+@pytest.mark.parametrize(("same", "parts"), CASES, ids=str)
+def test_other_questions_and_other_records_are_worked_out_anew(same, parts):
+    """And the same questions about the same records once."""
     first, second = scenario(**FIRST), scenario(**(FIRST | parts))
     like = prepare(first, build_dataset(first))
     again = prepare(second, like.posed.dataset, like)
     alone = prepare(second, like.posed.dataset).posed
-    assert again.posed is like.posed
+    assert (again.posed is like.posed) == same
     assert again.posed.constants == alone.constants
     assert again.posed.judge.optimum.tolist() == alone.judge.optimum.tolist()
-
-
-@pytest.mark.parametrize("parts", OTHER, ids=str)
-def test_other_questions_and_other_records_are_worked_out_anew(parts):
-    first, second = scenario(**FIRST), scenario(**(FIRST | parts))
-    like = prepare(first, build_dataset(first))
-    again = prepare(second, like.posed.dataset, like)
-    assert again.posed is not like.posed
-    assert again.posed.constants == prepare(second, like.posed.dataset).posed.constants
     assert prepare(first, replace(like.posed.dataset), like).posed is not like.posed

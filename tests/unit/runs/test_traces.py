@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import fields
@@ -14,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tomli_w
 
 from asyncdp_sim.comparisons.differences import leaves_in_lists
 from asyncdp_sim.core.errors import AsyncDPError, ReplayError, ResultError
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
@@ -32,6 +33,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests import tables
 from tests.cli.scenes import ON_A_TABLE, rates
 from tests.one_in import one_in
+from tests.traces import traced
 
 # Traces and JSON files of results: they are read as they were written.
 
@@ -42,11 +44,10 @@ NETWORKS = {name: Network(**f) for name, f in tables.table(__file__, "traces.tom
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_there_and_back(name, tmp_path):
-    streams = Streams(1)
-    before = [simulate(NETWORKS[name], streams.within("replicate", r)) for r in (1, 2, 3)]
-    numbers = range(1, 2 * NETWORKS[name].n_owners, 2)
-    write_traces(before, tmp_path / "kept", {}, Participants(tuple(numbers)), whole=True)
-    after = read_traces(tmp_path / "kept", Participants(tuple(numbers)))
+    before = [traced(NETWORKS[name], seed, events=False) for seed in (1, 2, 3)]
+    numbers = tuple(range(1, 2 * NETWORKS[name].n_owners, 2))
+    write_traces(before, tmp_path / "kept", {}, Participants(numbers), whole=True)
+    after = read_traces(tmp_path / "kept", Participants(numbers))
     for table in ("exchanges", "owners", "updates"):
         told = pq.read_table(tmp_path / "kept" / f"{table}.parquet")["owner"].to_pylist()
         assert {*told} <= {*numbers}
@@ -54,17 +55,15 @@ def test_there_and_back(name, tmp_path):
     for one, other in zip(before, after, strict=True):
         for field in fields(Trace):
             kept, found = getattr(one, field.name), getattr(other, field.name)
+            assert type(kept) is type(found)
             if isinstance(kept, np.ndarray):
-                assert kept.dtype == found.dtype
-                assert kept.tobytes() == found.tobytes()
+                assert (kept.dtype, kept.tobytes()) == (found.dtype, found.tobytes())
             else:
                 assert kept == found
-                assert type(kept) is type(found)
 
 
 def test_damaged_ones_are_told_with_what_to_do(tmp_path):
-    traces = [simulate(NETWORKS["plain"], Streams(1).within("replicate", 1))]
-    owners = Participants((1, 2, 3))
+    traces, owners = [traced(NETWORKS["plain"], events=False)], Participants((1, 2, 3))
     for damaged in ("runs", "exchanges", "owners"):
         place = tmp_path / damaged
         write_traces(traces, place, {}, owners, whole=True)
@@ -172,6 +171,12 @@ def keyed(file: Path, **values: Any) -> AbstractContextManager[None]:
     return edited(file, json.dumps(json.loads(file.read_bytes()) | values).encode())
 
 
+def stored(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
 def other(value: Any) -> Any:
     """Return another value of the same kind, as near as can be."""
     if value is None or isinstance(value, dict | list):
@@ -197,8 +202,7 @@ def replaced(value: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
 @pytest.mark.long
 @EACH
 def test_every_leaf_of_every_manifest(two):
-    manifests = list((two / "kept").rglob("manifest.json"))
-    for file in manifests:
+    for file in (two / "kept").rglob("manifest.json"):
         manifest = json.loads(file.read_bytes())
         found = leaves_in_lists(manifest)
         assert len(found) > 50
@@ -207,21 +211,14 @@ def test_every_leaf_of_every_manifest(two):
             with edited(file, changed.encode()):
                 of_scenario = file.parent == two / "kept" and place.startswith("scenario.")
                 said, notes = noticed(two) if of_scenario else compared(two)
-            if place.split(".")[0] in CIRCUMSTANCES:
-                assert said != "" or len(notes) > 0, place
-            else:
-                assert said != "", place
-                assert "\n" not in said
+            assert said != "" or (place.split(".")[0] in CIRCUMSTANCES and len(notes) > 0), place
+            assert "\n" not in said
     assert noticed(two) == ("", [])
 
 
 @EACH
 def test_every_leaf_of_every_scenario(two):
     """The result is of the manifest's scenario, and ``scenario.toml`` must say the same."""
-    import tomllib
-
-    import tomli_w
-
     for file in (two / "kept").rglob("scenario.toml"):
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
         for place, leaf in leaves_in_lists(raw).items():
@@ -245,12 +242,12 @@ def test_every_column_of_every_table(two):
             row = len(values) // 2
             kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
             values[row] = [1] if pa.types.is_list(kind) else other(values[row])
-            if pa.types.is_boolean(kind) or pa.types.is_string(kind):
-                values[row] = bool(values[row]) if pa.types.is_boolean(kind) else f"{values[row]}"
+            if pa.types.is_boolean(kind):
+                values[row] = bool(values[row])
+            elif pa.types.is_string(kind):
+                values[row] = f"{values[row]}"
             again = table.set_column(place, field, pa.array(values, kind).cast(field.type))
-            sink = pa.BufferOutputStream()
-            pq.write_table(again, sink, compression="zstd")
-            with edited(file, sink.getvalue().to_pybytes()):
+            with edited(file, stored(again)):
                 said, _ = compared(two)
             name = file.relative_to(two / "kept")
             assert f"{name} {field.name}, row {row} (" in said, (name, field.name, said)
@@ -262,9 +259,7 @@ def test_every_label_of_every_table(two):
         table = pq.read_table(file)
         for key in table.schema.metadata or {}:
             changed = table.replace_schema_metadata(table.schema.metadata | {key: b"otherwise"})
-            sink = pa.BufferOutputStream()
-            pq.write_table(changed, sink)
-            with edited(file, sink.getvalue().to_pybytes()):
+            with edited(file, stored(changed)):
                 assert f"{key.decode()} (otherwise, again " in compared(two)[0]
 
 
@@ -307,9 +302,7 @@ NEW = {
 def lacking(file: Path, place: str) -> bytes:
     """Return a table without a column, or a manifest without a key and with other digests."""
     if file.suffix == ".parquet":
-        sink = pa.BufferOutputStream()
-        pq.write_table(pq.read_table(file).drop_columns([place]), sink)
-        return sink.getvalue().to_pybytes()
+        return stored(pq.read_table(file).drop_columns([place]))
     manifest = json.loads(file.read_bytes())
     if place.startswith("summary.") and "summary" in manifest:
         del manifest["summary"][place.removeprefix("summary.")]
@@ -340,10 +333,9 @@ def test_what_only_the_new_result_has_is_a_note(name, two):
 
 def test_pictures_and_words_are_no_part_of_it(two):
     for page in list((two / "kept").rglob(README)):
-        with edited(page, None):
-            assert noticed(two) == ("", [])
-        with edited(page, b"other words"):
-            assert noticed(two) == ("", [])
+        for words in (None, b"other words"):
+            with edited(page, words):
+                assert noticed(two) == ("", [])
     (two / "kept" / "figures").mkdir()
     (two / "kept" / "figures" / "data.parquet").write_bytes(b"")
     assert noticed(two) == ("", [])
@@ -361,19 +353,20 @@ def test_another_processor_or_commit_is_a_note(two):
     assert notes[2] == f"{two / 'kept'} was made with BLAS kernel Abacus, here {blas_kernel()}"
 
 
-def test_the_event_loop_that_older_versions_name_is_passed_over(two):
-    """In the manifest of a result, and in what a sweep keeps with the traces of a network."""
-    for name in ("manifest.json", "versions.json"):
-        for file in (two / "kept").rglob(name):
-            with keyed(file, loop="compiled"):
-                assert noticed(two) == ("", [])
+PASSED_OVER = {
+    "the event loop that older versions name": {"loop": "compiled"},
+    "what older versions say of their tests": {
+        "rests_on": {"kinds": [{"at": "clock", "basis": "exact"}], "together": []}
+    },
+}
 
 
-def test_what_older_versions_say_of_their_tests_is_passed_over(two):
-    """In the manifest of a result, and of the cells of a sweep."""
-    older = {"kinds": [{"at": "clock", "basis": "exact"}], "together": []}
-    for file in (two / "kept").rglob("manifest.json"):
-        with keyed(file, rests_on=older):
+@pytest.mark.parametrize("older", PASSED_OVER.values(), ids=PASSED_OVER)
+def test_what_older_versions_wrote_is_passed_over(older, two):
+    """In the manifest of a result and of cells, and in what a sweep keeps with traces."""
+    names = ["manifest.json", *(["versions.json"] if "loop" in older else [])]
+    for file in [file for name in names for file in (two / "kept").rglob(name)]:
+        with keyed(file, **older):
             assert noticed(two) == ("", [])
 
 

@@ -50,10 +50,7 @@ def test_a_killed_worker_is_named():
             ImportError("libarrow.so: failed to map segment from shared object"),
             "no room in memory (failed to map segment)",
         ),
-        (
-            RuntimeError("can't start new thread"),
-            "no room in memory (can't start new thread)",
-        ),
+        (RuntimeError("can't start new thread"), "no room in memory (can't start new thread)"),
     ],
     ids=["worker", "open files", "memory", "library", "thread"],
 )

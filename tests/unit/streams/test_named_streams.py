@@ -13,19 +13,9 @@ from asyncdp_sim.core import streams as named
 from asyncdp_sim.core.errors import StreamError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import block_to_ticks
-from asyncdp_sim.network import Latency, Network, build, simulate
-from asyncdp_sim.network.clocks import Clock, GammaClock, PoissonClock
-from asyncdp_sim.network.laws import (
-    DrawnLaw,
-    Empirical,
-    Exponential,
-    Gamma,
-    Law,
-    Lognormal,
-    Uniform,
-)
-from asyncdp_sim.trace import Trace
-from tests import tables
+from asyncdp_sim.network import build
+from asyncdp_sim.network.laws import DrawnLaw, Empirical, Law
+from tests import tables, traces
 from tests.conformance.members import examples, said
 
 # Streams by name: the name decides the numbers, and is handed out once.
@@ -92,28 +82,14 @@ def test_owners_who_are_some_of_more_keep_their_numbers():
 # The count of numbers that an owner draws at a time never shows in a trace.
 
 
-def traced(clock: Clock, n_owners: int = 3) -> Trace:
-    network = Network(
-        answers_allowed=(40,) * n_owners,
-        updates=100,
-        clock=clock,
-        latency=Latency(
-            request=Uniform(low=0.0, high=0.1),
-            query=Exponential(mean=0.1),
-            answer=Lognormal(mean=0.1, cv=1.0),
-        ),
-        compute=Gamma(mean=0.1, cv=2.0),
-    )
-    return simulate(network, Streams(5).within("replicate", 1), events=True)
-
-
-@pytest.mark.parametrize("clock", [PoissonClock(rate=2.0), GammaClock(rate=2.0, cv=0.5)])
+@pytest.mark.parametrize("clock", TABLE["clocks"], ids=str)
 def test_a_trace_does_not_depend_on_the_block(clock, monkeypatch):
+    network = traces.network(3, 40, updates=100, clock=clock, **TABLE["durations"])
     tables = []
     for block in (1, 2, 7, 16, 512):
         for module in (sys.modules["asyncdp_sim.network.simulate"], build):
             monkeypatch.setattr(module, "block", lambda n_owners, block=block: block)  # noqa: ARG005
-        trace = traced(clock)
+        trace = traces.traced(network, 5)
         tables.append((trace.events.tolist(), trace.exchanges.tolist(), trace.end_tick))
     assert len(tables[0][0]) > 300
     assert all(table == tables[0] for table in tables)

@@ -1,6 +1,7 @@
 """A small sweep, in a file and in memory, and sweeps that are interrupted."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,12 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps.sweep import sweep
 from tests.cli.scenes import SWEEP
+from tests.directories import contents
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "result"
 
 
 @pytest.fixture
@@ -30,12 +37,6 @@ def as_if_let_alone(scenario: Scenario, out: Path) -> None:
     assert contents(out) == contents(whole)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file of a folder."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
 def whole_cells(act: Callable[..., object]) -> Progress:
     """Return who acts on each cell that is finished, and not on parts of one."""
 
@@ -48,11 +49,10 @@ def whole_cells(act: Callable[..., object]) -> Progress:
 
 def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
     """Leave a sweep with at least so many finished cells."""
-    told: list[int] = []
+    told = count(1)
 
     def interrupt(*_: object) -> None:
-        told.append(1)
-        if len(told) == after:
+        if next(told) == after:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

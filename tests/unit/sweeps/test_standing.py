@@ -10,18 +10,8 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.core.messages import (
-    Extent,
-    FormattedMessage,
-    Listed,
-    Noted,
-    gathered,
-    read_notices,
-)
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.core.messages import Extent, Listed, Noted, gathered, read_notices
+from asyncdp_sim.core.messages import FormattedMessage as Formatted
 from asyncdp_sim.privacy.guarantee import BROKEN, reason
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import versions
@@ -32,10 +22,12 @@ from asyncdp_sim.sweeps.status import status
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
+from tests.directories import contents
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
-from tests.unit.sweeps.conftest import as_if_let_alone, contents, interrupted
+from tests.traces import network, traced
+from tests.unit.sweeps.conftest import as_if_let_alone, interrupted
 
 # Sweeps over a folder that holds another scenario, other data or versions, or only failures.
 
@@ -65,8 +57,7 @@ def older(file: Path) -> None:
     file.write_text(json.dumps(said), encoding="utf-8")
 
 
-def test_what_other_versions_made_is_not_mixed_in_silence(scenario, tmp_path):
-    out = tmp_path / "result"
+def test_what_other_versions_made_is_not_mixed_in_silence(scenario, out):
     interrupted(scenario, out)
     [network] = (out / "traces").iterdir()
     older(out / "cell-0000" / "manifest.json")
@@ -76,10 +67,8 @@ def test_what_other_versions_made_is_not_mixed_in_silence(scenario, tmp_path):
         sweep(scenario, out)
     [line] = error.value.lines()
     made = f"cell-0000, traces/{network.name} made with numpy 1.0, here {NUMPY}"
-    assert line == (
-        f"{out}: --out: given {made}; allowed are parts of one version, in a new directory, or "
-        "--mixed-versions"
-    )
+    allowed = "parts of one version, in a new directory, or --mixed-versions"
+    assert line == f"{out}: --out: given {made}; allowed are {allowed}"
     assert contents(out) == before
     assert sweep(scenario, out, mixed_versions=True).done == 2
     [other, ours] = read_manifest(out)["mixed_versions"]
@@ -94,8 +83,7 @@ def test_what_other_versions_made_is_not_mixed_in_silence(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["cell", "traces"])
-def test_each_part_alone_is_looked_at(part, scenario, tmp_path):
-    out = tmp_path / "result"
+def test_each_part_alone_is_looked_at(part, scenario, out):
     interrupted(scenario, out)
     [network] = (out / "traces").iterdir()
     if part == "cell":
@@ -106,9 +94,9 @@ def test_each_part_alone_is_looked_at(part, scenario, tmp_path):
         sweep(scenario, out)
 
 
-def test_one_version_is_not_mixed(scenario, tmp_path):
-    sweep(scenario, tmp_path / "result")
-    assert "mixed_versions" not in read_manifest(tmp_path / "result")
+def test_one_version_is_not_mixed(scenario, out):
+    sweep(scenario, out)
+    assert "mixed_versions" not in read_manifest(out)
 
 
 def test_a_sweep_does_not_go_on_over_other_data(tmp_path):
@@ -132,8 +120,7 @@ def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path):
     assert contents(tmp_path / "result") == before
 
 
-def test_a_finished_sweep_that_lost_a_cell_is_not_finished(scenario, tmp_path):
-    out = tmp_path / "result"
+def test_a_finished_sweep_that_lost_a_cell_is_not_finished(scenario, out):
     sweep(scenario, out)
     whole = contents(out)
     shutil.rmtree(out / "cell-0001")
@@ -141,8 +128,7 @@ def test_a_finished_sweep_that_lost_a_cell_is_not_finished(scenario, tmp_path):
     assert contents(out) == whole
 
 
-def test_status_is_of_the_directorys_own_scenario(command, file, scenario, tmp_path):
-    out = tmp_path / "result"
+def test_status_is_of_the_directorys_own_scenario(command, file, scenario, out):
     sweep(scenario, out)
     shutil.rmtree(out / "cell-0001")
     (out / "cell-0099").mkdir()  # of nobody's grid
@@ -163,32 +149,24 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
     assert said.code == 2
     assert "given --out with the directory of a sweep" in said.err
-    assert command.refused("sweep", tmp_path) == (
-        f"{tmp_path}: given no sweep; allowed is the directory of a sweep; to begin one: "
-        "asyncdp sweep FILE"
-    )
+    allowed = "the directory of a sweep; to begin one: asyncdp sweep FILE"
+    assert command.refused("sweep", tmp_path) == f"{tmp_path}: given no sweep; allowed is {allowed}"
 
 
-@one_in(2, "faulty", ["target = 'nothing'", "public_records = 100000"])
-def test_nothing_is_left_where_every_cell_fails_on_its_input(
-    faulty, command, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    on_a_table(tmp_path)
-    setting = f"data.{faulty}".replace(" ", "")
-    said = command("sweep", "sweep.toml", "--out", "result", "--set", setting)
-    assert said.code == 2
-    assert said.out == ""
+@one_in(2, "faulty", ["target='nothing'", "public_records=100000"])
+def test_nothing_is_left_where_every_cell_fails_on_its_input(faulty, command, here):
+    on_a_table(here)
+    said = command("sweep", "sweep.toml", "--out", "result", "--set", f"data.{faulty}")
+    assert (said.code, said.out) == (2, "")
     first, last = said.lines
     assert first.startswith("sweep.toml: cells 0, 1: ")
     assert last == "sweep.toml: all cells failed; nothing is kept in result"
-    assert sorted(os.listdir(tmp_path)) == ["rates.csv", "sweep.toml"]
+    assert sorted(os.listdir(here)) == ["rates.csv", "sweep.toml"]
     command.done("sweep", "sweep.toml", "--out", "result")
 
 
 def test_what_others_put_there_stays(tmp_path):
-    scenario = on_a_table(tmp_path, SWEPT.replace('"rate"', '"nothing"'))
-    out = tmp_path / "result"
+    scenario, out = on_a_table(tmp_path, SWEPT.replace('"rate"', '"nothing"')), tmp_path / "result"
 
     def note(*_: Any) -> None:
         (out / "mine.txt").write_text("mine", encoding="utf-8")
@@ -197,9 +175,8 @@ def test_what_others_put_there_stays(tmp_path):
     assert os.listdir(out) == ["mine.txt"]
 
 
-def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
+def test_what_others_put_beside_cells_stops_no_sweep(scenario, out):
     """A link to nothing hides no cell, and a file whose name begins as theirs is none."""
-    out = tmp_path / "result"
     interrupted(scenario, out)
     (out / "gone").symlink_to("nowhere")
     (out / "cell-notes.txt").touch()
@@ -211,23 +188,12 @@ def test_what_others_put_beside_cells_stops_no_sweep(scenario, tmp_path):
 
 # Warnings of the cells of a sweep: records merged, then put into words.
 
-HORIZON = "the time horizon was reached"
-
-
-def short(replicates, low, high, why=HORIZON, released=0, **fates):
-    named = tuple((name.replace("_", " "), count) for name, count in fates.items())
-    return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, named)
+NOTICES = table(__file__, "notices.toml")
 
 
 def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
-    asked = {"answers_allowed": (50,) * 4, "updates": 30, "protocol": Push()}
-    traces = [
-        simulate(
-            Network(**asked, channel=Aloha(airtime=0.2), until=until),
-            Streams(1).within("replicate", 1),
-        )
-        for until in (40.0, 4.0)
-    ]
+    asked = {"protocol": {"kind": "push"}, "channel": {"kind": "aloha", "airtime": 0.2}}
+    traces = [traced(network(4, 50, updates=30, until=until, **asked)) for until in (40.0, 4.0)]
     assert [trace.n_updates < 30 for trace in traces] == [False, True]
     [note] = EndedEarly.of_runs(traces, 30)
     n_collided = int(traces[1].ended(ExchangeOutcome.collided).sum())
@@ -236,36 +202,28 @@ def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
     assert dict(note.fates)["collided"] == n_collided
 
 
-def exceeded(largest, owner=3):
-    sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
-    return reason(sentence, largest=largest, owner=owner)
-
-
-def silent(owners):
-    return reason(
-        "ε = ∞ for {owners}: {owners:their} answers are exact", owners=Listed.from_numbers(owners)
-    )
-
-
 def notice(told):
     """Return a notice of the table."""
     match told:
-        case {"ended": [*ended]}:
-            fates = {name.replace(" ", "_"): n for name, n in told.get("fates", {}).items()}
-            return short(*ended, told.get("why", HORIZON), told.get("released", 0), **fates)
+        case {"ended": [replicates, low, high]}:
+            fates = tuple(told.get("fates", {}).items())
+            why, released = told.get("why", "the time horizon was reached"), told.get("released", 0)
+            return EndedEarly(replicates, 8, 50, Extent(low, high), why, released, fates)
         case {"reached": [replicates, low, high]}:
             return TargetReached(replicates, 8, Extent(low, high))
         case {"exceeded": largest}:
-            return exceeded(largest)
+            sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
+            return reason(sentence, largest=largest, owner=3)
         case {"silent": owners}:
-            return silent(owners)
+            sentence = "ε = ∞ for {owners}: {owners:their} answers are exact"
+            return reason(sentence, owners=Listed.from_numbers(owners))
         case {"rows": rows}:
-            return Noted.from_sentence(FormattedMessage("{n} rows of {who}", n=rows, who="V2"))
+            return Noted.from_sentence(Formatted("{n} rows of {who}", n=rows, who="V2"))
     return Noted.from_sentence(told)
 
 
 @together
-@pytest.mark.parametrize("case", table(__file__, "notices.toml")["cases"], ids=str)
+@pytest.mark.parametrize("case", NOTICES["cases"], ids=str)
 def test_what_is_said_of_all_cells(case):
     cells = [None if cell == "null" else list(map(notice, cell)) for cell in case["cells"]]
     assert [each.describe() for each in gathered(cells)] == case["said"]
@@ -278,19 +236,16 @@ def test_yes_and_no_are_no_numbers():
 
 
 def test_numbers_stand_in_fields_beside_the_words():
-    [both] = gathered([[exceeded(n)] for n in range(6, 12)])
+    [both] = gathered([[notice({"exceeded": n})] for n in range(6, 12)])
     content = both.content()
     assert (content["kind"], content["cells"]) == ("noted", [0, 1, 2, 3, 4, 5])
     assert content["values"] == {"largest": [6, 11], "owner": [3, 3]}
 
 
 RECORDS = (
-    exceeded(9.5),
-    silent(range(1, 10)),
+    *map(notice, NOTICES["records"]),
     reason("timing: {why}", why="a trigger {of braces}"),
-    short(8, 3, 3, released=200, collided=100, were_lost=1),
-    Noted.from_sentence(FormattedMessage("{codes} codes", codes=Extent(0, 2)), "of a table: {}"),
-    Noted.from_sentence("a plain line {with braces}"),
+    Noted.from_sentence(Formatted("{codes} codes", codes=Extent(0, 2)), "of a table: {}"),
 )
 
 
@@ -302,8 +257,8 @@ def test_a_record_is_read_back_as_it_was(record):
 
 
 def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
-    line = exceeded(9.5).describe()
-    others = ([], [exceeded(9.6).content()], [{"kind": "unheard-of"}], [None])
+    line, other = notice({"exceeded": 9.5}).describe(), notice({"exceeded": 9.6})
+    others = ([], [other.content()], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
         [known] = read_notices({"warnings": [line], **fields})
         assert known == Noted.from_sentence(line)
@@ -311,6 +266,6 @@ def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
 
 
 def test_a_sentence_with_its_numbers_is_a_text_as_any_other():
-    said = FormattedMessage("{n} rows", n=3)
+    said = Formatted("{n} rows", n=3)
     assert said == "3 rows"
     assert pickle.loads(pickle.dumps(said)).fields == {"n": 3}

@@ -2,44 +2,37 @@
 
 import ast
 import inspect
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from collections import Counter, defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
-from asyncdp_sim.core.specification import parse
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures.summary import summarise
-from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.results.columns import update_columns
-from asyncdp_sim.trace import (
-    Ending,
-    EventKind,
-    EventRecorder,
-    Exchange,
-    ExchangeOutcome,
-    Recorder,
-    Trace,
-    tables,
-)
+from asyncdp_sim.trace import Ending, EventRecorder, Exchange, ExchangeOutcome, Recorder, Trace
+from asyncdp_sim.trace import EventKind as K
+from asyncdp_sim.trace import tables as invariants
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OCCUPATION, OWNERS
 from tests.tables import table
 from tests.together import together
+from tests.traces import network, traced
 
 # Each invariant has a trace that breaks it, and no other before it.
 
-K = EventKind
-
-
 TABLES = table(__file__, "draft.toml")
-WORDS = {**EventKind.__members__, **ExchangeOutcome.__members__, **Ending.__members__}
+WORDS = {**K.__members__, **ExchangeOutcome.__members__, **Ending.__members__}
+
+
+LAYOUTS = {
+    "exchanges": EXCHANGES,
+    "owners": OWNERS,
+    "events": EVENTS,
+    "occupation": OCCUPATION,
+}
 
 
 def filled(name: str, layout: np.dtype) -> np.ndarray:
@@ -47,109 +40,58 @@ def filled(name: str, layout: np.dtype) -> np.ndarray:
     return np.array(rows, dtype=layout)
 
 
-@dataclass
 class Draft:
     """The tables of a valid trace, open to spoiling."""
 
-    exchanges: np.ndarray = field(default_factory=partial(filled, "exchanges", EXCHANGES))
-    owners: np.ndarray = field(default_factory=partial(filled, "owners", OWNERS))
-    events: np.ndarray = field(default_factory=partial(filled, "events", EVENTS))
-    occupation: np.ndarray = field(default_factory=partial(filled, "occupation", OCCUPATION))
-    end_tick: int = 60
-    in_flight_total: int = 0
-    recomputed: int = 0
-    one_on_one: bool = True
-    one_each: bool = True
-    answers_per_update: int = 1
-    apart: int | None = None
-    update_ticks: tuple[int, ...] | None = None
-    ending: Ending = Ending.horizon
+    def __init__(self, **changes: Any) -> None:
+        for name, layout in LAYOUTS.items():
+            setattr(self, name, filled(name, layout))
+        self.spoil([TABLES["run"], changes])
 
     def build(self) -> Trace:
-        ticks = np.array(self._ticks(), dtype=np.int64)
-        return Trace(**vars(self) | {"update_ticks": ticks, "on_air_ticks": 0})
+        """Return the trace, whose updates are at the ticks of the applied exchanges."""
+        applied = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
+        several = self.answers_per_update
+        ticks = applied["end_tick"][several - 1 :: several].astype(np.int64)
+        return Trace(**vars(self), update_ticks=ticks)
 
-    def _ticks(self) -> tuple[int, ...]:
-        """Ticks of updates as the applied exchanges have them, unless said otherwise."""
-        if self.update_ticks is not None:
-            return self.update_ticks
-        rows = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
-        return tuple(rows["end_tick"][self.answers_per_update - 1 :: self.answers_per_update])
-
-    def set(self, table: str, row: int, **values: int) -> None:
+    def set(self, table: str, row: int, **values: int | str) -> None:
         for name, value in values.items():
-            getattr(self, table)[name][row] = value
+            getattr(self, table)[name][row] = WORDS.get(value, value)
 
-    def forget(self, kind: EventKind) -> None:
+    def forget(self, kind: K) -> None:
         last = int(np.flatnonzero(self.events["kind"] == kind)[-1])
         self.events = np.delete(self.events, last)
 
-
-def _swap_events(draft: Draft) -> None:
-    draft.set("events", 5, tick=16)
-
-
-def _one_request_for_four_exchanges(draft: Draft) -> None:
-    """One exchange may have been begun anew without a request; two requests are missing."""
-    draft.recomputed = 1
-    draft.set("owners", 0, attempts=1)
-    draft.set("owners", 1, attempts=1)
-
-
-def _overlaps_a_fresh_answer(draft: Draft) -> None:
-    """Message 3 was begun anew at 30, of a query that was read with message 1's, at 10."""
-    draft.set("exchanges", 1, request_tick=30, read_tick=10)
-    draft.set("exchanges", 0, end_tick=31)
+    def spoil(self, changes: list[Any]) -> "Draft":
+        """Change fields of the draft, or of rows; forget an event, or do what has a name."""
+        for change in changes:
+            if isinstance(change, dict):
+                vars(self).update({name: WORDS.get(x, x) for name, x in change.items()})
+            elif isinstance(change, list):
+                self.set(*change[:2], **change[2])
+            elif change in TABLES:
+                self.spoil(TABLES[change])
+            else:
+                self.forget(K[change])
+        return self
 
 
-def _no_update(draft: Draft) -> None:
-    """Three answers an update: none is made, and yet one is said to have ended the run."""
-    draft.answers_per_update, draft.ending = 3, Ending.updates
-    draft.exchanges["outcome"][:2] = ExchangeOutcome.buffered
-
-
-def _spoilt(*where: str | int, values: dict[str, int | str]) -> Callable[[Draft], None]:
-    """Return what changes fields of a row of a table, or of the draft itself."""
-
-    def spoil(draft: Draft) -> None:
-        known = {name: WORDS.get(value, value) for name, value in values.items()}
-        if len(where) > 0:
-            draft.set(*where, **known)
-        else:
-            vars(draft).update(known)
-
-    return spoil
-
-
-BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
-    *((said, _spoilt(*where, values=values)) for said, *where, values in TABLES["breaks"]),
-    ("a run that an update ended goes on after it", _no_update),
-    ("a request ended twice", _one_request_for_four_exchanges),
-    ("two exchanges overlap in a one-on-one protocol", _overlaps_a_fresh_answer),
-    ("events go back in time", _swap_events),
-]
-_SOURCE = inspect.getsource(tables)
+BREAKS = [(said, changes) for said, *changes in TABLES["breaks"]]
+_SOURCE = inspect.getsource(invariants)
 _TALLIES = _SOURCE.split("tallies = {")[1].split("}")[0]
 TALLIED = [
     kind
-    for kind in EventKind.__members__
+    for kind in K.__members__
     if f"EventKind.{kind}:" in _TALLIES or f"tallies[EventKind.{kind}]" in _SOURCE
 ]
 
 
-def test_the_draft_is_valid():
-    trace = Draft().build()
-    assert trace.updates["tick"].tolist() == [20, 40]
-    assert trace.released.tolist() == [2, 1]
-
-
 @together
-@pytest.mark.parametrize(("broken", "spoil"), BREAKS, ids=[broken for broken, _ in BREAKS])
-def test_each_invariant_is_named_when_broken(broken, spoil):
-    draft = Draft()
-    spoil(draft)
+@pytest.mark.parametrize(("broken", "changes"), BREAKS, ids=[broken for broken, _ in BREAKS])
+def test_each_invariant_is_named_when_broken(broken, changes):
     with pytest.raises(InvariantError, match=f"contradicts itself: {broken}$"):
-        draft.build()
+        Draft().spoil(changes).build()
 
 
 def test_a_run_may_end_with_the_update_that_reached_the_target():
@@ -162,32 +104,26 @@ def test_a_run_may_end_with_the_update_that_reached_the_target():
 
 @pytest.mark.parametrize("kind", TALLIED)
 def test_events_and_tables_must_agree_on_each_tally(kind):
-    draft = Draft()
-    draft.forget(EventKind[kind])
     with pytest.raises(InvariantError, match=f"events and tables disagree on {kind}$"):
-        draft.build()
+        Draft().spoil([kind]).build()
 
 
 @pytest.mark.parametrize("together", range(1, 8))
 def test_events_are_looked_through_piece_by_piece(together, monkeypatch):
     """Wherever two pieces meet."""
-    monkeypatch.setattr(tables, "_TOGETHER", together)
+    monkeypatch.setattr(invariants, "_TOGETHER", together)
     Draft().build()
-    draft = Draft()
-    _swap_events(draft)
     with pytest.raises(InvariantError, match=r"events go back in time$"):
-        draft.build()
-    draft = Draft()
-    draft.forget(EventKind.update_applied)
+        Draft().spoil([["events", 5, {"tick": 16}]]).build()
     with pytest.raises(InvariantError, match=r"disagree on update_applied$"):
-        draft.build()
+        Draft().spoil(["update_applied"]).build()
 
 
 def test_every_invariant_of_the_module_is_tested_here():
     """A new ``_require`` with no broken trace above fails this test."""
     calls = [
         node
-        for node in ast.walk(ast.parse(inspect.getsource(tables)))
+        for node in ast.walk(ast.parse(inspect.getsource(invariants)))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_require"
     ]
     said = Counter(c.args[1].value for c in calls if isinstance(c.args[1], ast.Constant))
@@ -198,65 +134,15 @@ def test_every_invariant_of_the_module_is_tested_here():
     assert set(TALLIED) == set(told.split())
 
 
-def halved() -> Draft:
-    """The draft where an update takes two answers: update 1 comes at 40, and no other."""
-    draft = Draft(answers_per_update=2)
-    draft.forget(K.update_applied)
-    draft.set("exchanges", 1, read_k=0, end_k=0)
-    draft.set("exchanges", 2, read_k=1, end_k=1)
-    return draft
-
-
-def test_two_answers_may_make_an_update():
-    trace = halved().build()
-    assert (trace.n_updates, trace.update_ticks.tolist()) == (1, [40])
-    assert trace.updates[["k", "tick", "staleness"]].tolist() == [(1, 40, 0), (1, 40, 0)]
-
-
-@pytest.mark.parametrize(
-    ("row", "outcome"),
-    [(0, ExchangeOutcome.buffered), (1, ExchangeOutcome.buffered)],
-    ids=["first", "last"],
-)
-def test_a_full_buffer_is_used(row, outcome):
-    draft = halved()
-    draft.set("exchanges", row, outcome=outcome)
-    with pytest.raises(InvariantError, match="the buffer does not hold"):
-        draft.build()
-
-
-def test_a_buffer_that_is_not_full_is_not_used():
-    """Three answers an update: both that arrived wait, charged, and nothing was updated."""
-    draft = halved()
-    draft.answers_per_update = 3
-    draft.forget(K.update_applied)
-    draft.set("exchanges", 2, read_k=0, end_k=0)
-    with pytest.raises(InvariantError, match="the buffer does not hold"):
-        draft.build()
-    draft.exchanges = draft.exchanges.copy()
-    draft.exchanges["outcome"][:2] = ExchangeOutcome.buffered
-    trace = draft.build()
-    assert (trace.n_updates, len(trace.updates)) == (0, 0)
-    assert trace.released.tolist() == [2, 1]
-    assert trace.ended(ExchangeOutcome.buffered).tolist() == [1, 1]
-
-
-@pytest.mark.parametrize(
-    "outcome", [ExchangeOutcome.collided, ExchangeOutcome.lost, ExchangeOutcome.discarded]
-)
-def test_an_answer_that_came_to_nothing_was_released(outcome):
-    draft = Draft()
-    draft.set("exchanges", 2, outcome=outcome)
-    trace = draft.build()
-    assert trace.released.tolist() == [2, 1]
-    assert trace.ended(outcome).tolist() == [1, 0]
-
-
-def test_an_answer_that_was_never_sent_is_not_charged():
-    draft = Draft()
-    draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
-    draft.forget(K.answer_released)
-    assert draft.build().released.tolist() == [1, 1]
+@pytest.mark.parametrize("case", TABLES["holds"], ids=lambda case: case["said"])
+def test_a_draft_is_valid(case):
+    trace = Draft().spoil(case["changes"]).build()
+    assert trace.released.tolist() == case["released"]
+    updates = trace.updates[["k", "tick", "staleness"]].tolist()
+    assert list(map(list, updates)) == case["updates"]
+    assert trace.n_updates == len({k for k, *_ in updates}) == len(trace.update_ticks)
+    for outcome, ended in case.get("ended", {}).items():
+        assert trace.ended(ExchangeOutcome[outcome]).tolist() == ended
 
 
 # Tables of a trace, and the column of peers.
@@ -266,14 +152,11 @@ def test_an_answer_that_was_never_sent_is_not_charged():
 
 @pytest.fixture(scope="module")
 def trace():
-    network = Network(
-        answers_allowed=(100,) * 3,
-        updates=200,
-        until=80.0,
-        latency=Latency(request=Exponential(mean=0.1), answer=Exponential(mean=0.1)),
-        compute=Exponential(mean=0.2),
-    )
-    return simulate(network, Streams(2).within("replicate", 1), events=True)
+    often = Exponential(mean=0.1)
+    latency = {"request": often, "answer": often}
+    service = Exponential(mean=0.2)
+    lively = network(3, 100, updates=200, until=80.0, latency=latency, compute=service)
+    return traced(lively, 2)
 
 
 @pytest.mark.parametrize("name", ["exchanges", "owners", "events", "updates", "released"])
@@ -306,12 +189,9 @@ def test_rows_are_packed_as_the_tables_are_laid_out():
     assert recorder.event_table().tolist() == [(big, 7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)]
 
 
-def closed(recorder: Recorder, end_tick: int) -> Trace:
-    return recorder.trace(end_tick, Ending.horizon, on_air_ticks=0, one_on_one=True, one_each=True)
-
-
 def test_measures_of_nothing_are_none():
-    said = summarise([closed(Recorder(4, Kernel()), 0)])
+    how = {"on_air_ticks": 0, "one_on_one": True, "one_each": True}
+    said = summarise([Recorder(4, Kernel()).trace(0, Ending.horizon, **how)])
     assert (said["updates"], said["p_repeat_uniform"]) == (0, 0.25)
     for name in ("throughput", "utilisation", "refusal_rate", "p_repeat", "mean_staleness"):
         assert said[name] is None
@@ -320,28 +200,20 @@ def test_measures_of_nothing_are_none():
 # The column ``peer`` of ``updates``: whose model was read, where there are several.
 
 
-def columns(**protocol: object) -> dict[str, np.ndarray]:
-    asked = parse(Protocol, protocol)
-    several = None if asked.makes_updates else 1
-    network = Network(
-        answers_allowed=(20,) * 3, updates=10, protocol=asked, answers_per_update=several
-    )
-    return update_columns([simulate(network, Streams(1).within("replicate", 1))], [1])
+def columns(**protocol):
+    return update_columns([traced(network(3, 20, updates=10, protocol=protocol))], [1])
 
 
-def test_neighbours_name_each_other():
+def test_neighbours_name_each_other_and_clients_the_server_that_they_read():
     found = columns(kind="gossip", graph={"kind": "ring"})
-    pairs = {}
-    for k, owner, peer in zip(found["k"], found["owner"], found["peer"], strict=True):
-        pairs.setdefault(int(k), set()).add((int(owner), int(peer)))
+    pairs = defaultdict(set)
+    for k, *pair in zip(*(found[name].tolist() for name in ("k", "owner", "peer")), strict=True):
+        pairs[k].add(tuple(pair))
     for both in pairs.values():
         assert {(peer, owner) for owner, peer in both} == both
         assert len(both) == 2
-
-
-def test_clients_name_the_server_that_they_read():
-    found = columns(kind="servers", count=2, read="minimum-wait", window=2)
-    assert set(found["peer"].tolist()) <= {1, 2}
+    read = columns(kind="servers", count=2, read="minimum-wait", window=2)["peer"]
+    assert set(read.tolist()) <= {1, 2}
 
 
 def test_one_learner_needs_no_name():
