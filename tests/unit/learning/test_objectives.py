@@ -330,15 +330,7 @@ def test_live_equals_replay_to_the_bit(model, sensitivity):
     assert {int(s) for t in replayed.traces for s in t.updates["staleness"]} > {0}
 
 
-@one_in(
-    3,
-    "model",
-    [
-        Logistic(regularisation=0.05),
-        SVM(regularisation=0.05),
-    ],
-    ids=said,
-)
+@one_in(3, "model", [Logistic(regularisation=0.05), SVM(regularisation=0.05)], ids=said)
 def test_noise_free_learning_approaches_the_optimum(model):
     """Gradients, step and θ* belong to one objective: ψ falls to a small part of its start."""
     long = scenario(

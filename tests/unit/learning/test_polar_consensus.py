@@ -168,11 +168,7 @@ def test_coordinates_have_weights_of_their_own():
 
 
 @FEW
-@given(
-    **SIZES,
-    n_features=st.integers(1, 5),
-    bound=st.one_of(st.just(0.0), st.floats(1e-6, 1e6)),
-)
+@given(**SIZES, n_features=st.integers(1, 5), bound=st.one_of(st.just(0.0), st.floats(1e-6, 1e6)))
 def test_additive_perturbations_cancel_and_are_bounded(window, n_servers, seed, n_features, bound):
     found = draw_additive(clients(2, seed), window, n_servers, n_features, bound)
     assert found.shape == (2, window, n_servers, n_features)

@@ -206,9 +206,7 @@ def test_owners_curves_are_written_where_answers_are_composed(tmp_path):
     [(), ("privacy.mechanism=gaussian", "privacy.delta=1e-5")],
     ids=["laplace", "gaussian"],
 )
-def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
-    settings,
-):
+def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(settings):
     found = audit(load(SCENE, settings)[0], answers=20_000, runs=20, confidence=0.999)
     for check in found.checks:
         finding = check.finding

@@ -100,10 +100,7 @@ def test_few_answers_of_a_budget_for_many_cost_no_less_than_they_do(charge, budg
     assert response_delta(found.epsilon(delta), charge, answers) <= delta
 
 
-ROUNDED = {
-    "off": (0.2, 200, 1e-40, 0.73, 0.999),
-    "factor": (20.0, 3, 1e-26, 0.9, 0.9999),
-}
+ROUNDED = {"off": (0.2, 200, 1e-40, 0.73, 0.999), "factor": (20.0, 3, 1e-26, 0.9, 0.9999)}
 """Where δ is too low without each margin: ε₀, K, δ, and ends of ε over K ε₀."""
 
 
@@ -190,11 +187,7 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
 
 
 @OVER_SAMPLES
-@one_in(
-    3,
-    ("mu", "q", "answers", "delta", "close"),
-    TABLE["many_answers"],
-)
+@one_in(3, ("mu", "q", "answers", "delta", "close"), TABLE["many_answers"])
 def test_many_answers_of_which_one_gives_a_record_away(mu, q, answers, delta, close):
     """Of σ = ½, a library's grid says ε = 3.876 at δ = 10⁻¹², where δ is 2.6·10⁻¹² at least."""
     pair = SampledGaussianPair(mu, q)
@@ -238,9 +231,7 @@ def below(pair: Pair, losses: Any) -> tuple[Any, Any]:
 
 @OVER_SAMPLES
 @pytest.mark.parametrize("pair", PAIRS, ids=repr)
-def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(
-    pair,
-):
+def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(pair):
     """Nor more than 10⁻⁹ of it, relatively; what is beyond them is told."""
     top = pair.top(1e-30)
     count = 41
@@ -447,9 +438,7 @@ def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(kind, law, shape
     [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
     ids=["pure", "sampled"],
 )
-def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
-    settings,
-):
+def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(settings):
     composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
     scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
     divisors = scenario.privacy.divisors(build_dataset(scenario).records)

@@ -82,15 +82,7 @@ def named(found: Guarantee) -> set[str]:
         )
     ),
 )
-def test_every_combination(
-    kind,
-    norm,
-    mechanism,
-    noise,
-    infinite,
-    exceeded,
-    overlap,
-):
+def test_every_combination(kind, norm, mechanism, noise, infinite, exceeded, overlap):
     found = judged(
         kind=kind,
         norm=norm,

@@ -241,9 +241,7 @@ def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not
 
 
 @pytest.mark.parametrize("lacking", ["synthetic", "held_out", "features", "build"])
-def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(
-    lacking,
-):
+def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(lacking):
     def build(
         self: Any, n_owners: int, records: Any, streams: Streams | Scope, swap: Any = None
     ) -> Any:

@@ -237,9 +237,7 @@ def test_long_runs_are_as_exact():
     assert np.all(found >= exact - 1e-12)  # floats are that far off
 
 
-def test_where_digits_do_not_suffice_more_is_taken_for_known(
-    monkeypatch,
-):
+def test_where_digits_do_not_suffice_more_is_taken_for_known(monkeypatch):
     rounds = random_meetings(GRAPHS["geometric"], 10 * N, 8)
     exact = leverages(rounds, LOUDNESS, alone(N))
     monkeypatch.setattr(views, "_LIMBS", (2,))

@@ -257,10 +257,7 @@ def test_csma_owners_and_limits(delay):
     assert channels.csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
         alone.success_rate, rel=1e-13
     )
-    for finite, infinite in (
-        (channels.csma, giving_up),
-        (channels.csma_detecting, detecting),
-    ):
+    for finite, infinite in ((channels.csma, giving_up), (channels.csma_detecting, detecting)):
         many = finite(10**6, 0.8e-6, 2.0, 2 * delay)
         assert 2 * many.success_rate == pytest.approx(infinite(1.6, delay), rel=1e-5)
         assert many.success_rate == many.success_probability * many.attempt_rate

@@ -55,14 +55,7 @@ from tests import scenes
 from tests.one_in import one_in
 from tests.tables import composed, table
 from tests.together import together
-from tests.unit.theory.spoken import (
-    BURSTS,
-    CSMA,
-    PUSH,
-    UNEQUAL,
-    network,
-    said,
-)
+from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, UNEQUAL, network, said
 
 # Predictions of a network: values by hand, reasons why there are none, and their words.
 

@@ -28,11 +28,7 @@ from tests.verification.chains import flow, stationary
 # The spectrum of averaging, and the long run of meetings, against slow and exact twins.
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
-KNOWN = {
-    StarGraph(): star,
-    Ring(): ring,
-    Complete(): complete,
-}
+KNOWN = {StarGraph(): star, Ring(): ring, Complete(): complete}
 
 
 def averaging(n_nodes, edge):
