@@ -1,4 +1,4 @@
-"""Gradients that colluders work out, and the knowledge of curious servers, exactly."""
+"""Gradients that colluders work out of an owner's answers, exactly."""
 
 from math import exp, pi, sqrt, tanh
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from analysis.privacy.transcripts import (
     Transcribed,
     Transcript,
@@ -17,15 +16,11 @@ from analysis.privacy.transcripts import (
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
 from asyncdp_sim.learning.algorithms.gossip import GossipSteps
-from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
-from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import advantage_bound, averaging_advantage
-
-# Gradients that colluders work out of an owner's answers, exactly.
 
 BASE = table(__file__, "scenes.toml")["collusion"]
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
@@ -142,12 +137,6 @@ def test_a_tap_changes_nothing(parts):
     assert noted.answer_size == noted.n_features == problem.task.objective.n_features
 
 
-def test_the_mean_of_all_answers():
-    scale = laplace_scale(3.0, np.array([50.0]), np.array([200.0]), np.array([0.5]))[0]
-    assert averaged_deviation(3.0, 200, 0.5, 50) == pytest.approx(sqrt(2) * scale / sqrt(50))
-    assert averaged_deviation(3.0, 200, float("inf"), 50) == 0
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_averaging_never_tells_more_than_epsilon_allows(epsilon):
     assert averaging_advantage(epsilon, 1) == pytest.approx(1 - exp(-epsilon / 2))
@@ -156,58 +145,3 @@ def test_averaging_never_tells_more_than_epsilon_allows(epsilon):
     assert all(0 < each < advantage_bound(epsilon) for each in found)
     assert advantage_bound(epsilon) == tanh(epsilon / 2)
     assert averaging_advantage(0.1, 5000) == pytest.approx(0.1 / sqrt(4 * pi * 5000), rel=1e-3)
-
-
-# Knowledge of curious servers: by hand, and where the laws of weights are simple.
-
-
-def test_a_guess_by_hand():
-    """Two windows of one step, two servers, g = (2, 0): the first sees (2, 1) and (6, 1)."""
-    weights = np.array([[[1.0, 1.0]], [[3.0, -1.0]]])
-    additive = np.array([[[[0.0, 1.0], [0.0, -1.0]]], [[[0.0, 1.0], [0.0, -1.0]]]])
-    found = guess(np.array([2.0, 0.0]), weights, additive, 1)
-    assert found == pytest.approx(sqrt(1 - ((4 + 12) / 2) ** 2 / ((5 + 37) / 2 * 4)))
-    assert guess(np.array([2.0, 0.0]), weights, additive, 2) == 0.0
-
-
-def test_weights_of_each_coordinate():
-    weights = np.array([[[[1.0, 3.0], [2.0, 0.0]]]])
-    nothing = np.zeros((1, 1, 2, 2))
-    found = guess(np.array([1.0, 1.0]), weights, nothing, 1)
-    assert found == pytest.approx(sqrt(1 - 4**2 / (10 * 2)))
-    assert guess(np.array([1.0, 1.0]), weights, nothing, 2) == pytest.approx(0)
-
-
-def test_nothing_seen_is_nothing_known():
-    weights = np.array([[[0.0, 1.0]], [[0.0, -1.0]]])
-    assert guess(np.ones(1), weights, np.zeros((2, 1, 2, 1)), 1) == 1
-
-
-@pytest.mark.parametrize(
-    ("window", "servers", "bound", "spread"),
-    [
-        *((1, 2, ratio, ratio**2 / 3) for ratio in (1.0, 2.0, 10.0)),
-        *((window, m, 1.0, 1 / (window * m + 1)) for window, m in ((1, 3), (4, 5))),
-    ],
-)
-def test_weights_by_hand(window, servers, bound, spread):
-    """One of two weights is uniform on [(M − M̄)/2, (M + M̄)/2]: ρ² = Var/(M/2)² = (M̄/M)²/3.
-
-    Where M̄ = M, m cells are a uniform split of M, of variance M²(m − 1)/(m²(m + 1)) each.
-    """
-    assert weight_spread(window, servers, 5.0, 5.0 * bound) == pytest.approx(spread)
-
-
-def test_errors_between_knowing_all_and_nothing():
-    found = [guess_error(2.0, 5, servers) for servers in range(1, 6)]
-    assert found == sorted(found, reverse=True)
-    assert found[0] == pytest.approx(sqrt(8 / 9))
-    assert found[-1] == 0
-    one_more = [guess_error(2.0, servers + 1, servers) for servers in (1, 2, 8)]
-    assert one_more == pytest.approx([sqrt(2 / (servers + 2)) for servers in (1, 2, 8)])
-    assert guess_error(0.0, 3, 1) == 0
-
-
-def test_additive_perturbations():
-    """Two servers, d_1 = −d_2: (Δ E‖d‖²)/((M/2)²‖g‖²)."""
-    assert additive_spread(3, 2, 5.0, 0.7, 2.0) == pytest.approx(3 * 0.7 / (2.5**2 * 4))

@@ -7,13 +7,10 @@ import pytest
 
 from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 from tests.theory.bounds import (
     GeometricBound,
     along,
-    answer_noise,
-    excess_bound,
     step_sizes,
     with_transient,
 )
@@ -37,11 +34,6 @@ class TestGeometricBound:
             assert near(bound.after(k), value)
             value = factor * value + 0.25
 
-    def test_its_limit(self):
-        assert near(GeometricBound(5.0, 0.75, 1.0).limit, 4.0)
-        assert GeometricBound(5.0, 1.0, 1.0).limit == inf
-        assert near(GeometricBound(5.0, 0.75, 1.0).after(1000), 4.0)
-
 
 class TestStepSizes:
     def test_the_proofs_case(self):
@@ -64,16 +56,6 @@ class TestStepSizes:
         assert near(published.rates[1:], 3 * UNEQUAL)
         mended = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL, inverse_rate=True)
         assert near(mended.rates, np.ones(4))
-
-    def test_one_owner(self):
-        assert step_sizes(1, 1.0, rho=1.0, updates=2).contraction == 0
-
-
-def test_the_noise_of_all_coordinates():
-    records, budgets, p, xi, updates = np.array([10, 30]), np.array([0.5, 2.0]), 7, 3.0, 20
-    variance = 2 * (2 * xi * updates / (records * budgets)) ** 2
-    found = np.sqrt(answer_noise(records / 40, variance, p))
-    assert near(found, 2 * sqrt(2 * p) * xi * updates / (40 * budgets))
 
 
 class TestWithTransient:
@@ -126,11 +108,6 @@ class TestWithTransient:
         assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
 
 
-def test_fitness_from_distance():
-    assert excess_bound(4.0, 3.0) == 6.0
-    assert excess_bound(4.0, 3.0, slope=0.5) == 7.0
-
-
 def test_the_printed_right_side_by_hand():
     budgets = [0.5, 2.0]
     term = 0.01 + 2 * ((0.1 + 2 * sqrt(2) / 50) ** 2 + (0.1 + 2 * sqrt(2) / 200) ** 2)
@@ -141,11 +118,6 @@ def test_the_printed_right_side_by_hand():
 
 
 class TestCollab:
-    def test_as_printed(self):
-        numbers = {"gradient_bound": 3.0, "convexity": 0.5, "rho": 2.0}
-        found = collab_as_printed.as_printed(100, [0.5, 2.0], **numbers)
-        assert near(found, 8 * 9 * 2 / (0.5 * 1e4) * 4.25)
-
     @pytest.mark.parametrize("rho", [0.1, 30.0])
     def test_one_parameter_is_exact(self, rho):
         """Where L = λ nothing is lost, not with steps too long either."""

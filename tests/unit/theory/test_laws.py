@@ -19,7 +19,6 @@ from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.scenario import describe
-from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.theory.predict.update_order import (
@@ -157,14 +156,6 @@ def test_curves_pass_through_the_predictions():
         assert isinstance(spread, AccessCurve)
         assert spread == access_curve(network(protocol=OVERLAP, channel=both))
         assert spread.points(load)[1] == pytest.approx(load * np.exp(-load))
-
-
-def test_slots_longer_than_answers():
-    assert channels.slotted_aloha(5, 2.0, 0.3, 0.3) == channels.slotted_aloha(5, 2.0, 0.3)
-    short = channels.slotted_aloha(5, 2.0, 0.3, 0.0)  # then slots are independent attempts
-    ticks = 1 - np.exp(-0.6)
-    assert short.attempt_rate == pytest.approx(5 * ticks / 0.3)
-    assert short.success_probability == pytest.approx(np.exp(-0.6 * 4))
 
 
 # No prediction claims more than holds: against short simulations, and for any valid network.

@@ -89,7 +89,7 @@ def test_what_is_predicted(case):
         assert found.startswith(case["reason"])
     elif "value" in case:
         expected = eval(str(case["value"]), FORMULAS.copy())
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
     else:
         assert found is None
 
