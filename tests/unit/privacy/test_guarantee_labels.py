@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import product
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,38 +24,20 @@ WORDS = table(__file__, "words_of_reasons.toml")
 
 
 def judged(
-    *,
-    kind: str = "declared",
-    norm: str | None = None,
-    mechanism: str = "laplace",
-    noise: str = "vector",
-    epsilon: tuple[float, ...] = (0.5, 2.0),
-    largest: tuple[float, ...] | None = (4.0, 5.0),
-    public: tuple[int, ...] = (0, 0),
-    delta: float | None = None,
-    overlap: int = 1,
-    obfuscated: bool = False,
-    unseen: int = 0,
-    timing: str | None = None,
-    diverged: int = 0,
-) -> Guarantee:
+    largest: Sequence[float] | None = (4.0, 5.0), public: Sequence[int] = (0, 0), unseen: int = 0,
+    kind: str = "declared", norm: str | None = None, obfuscated: bool = False,
+    timing: str | None = None, diverged: int = 0, **fields: Any,
+) -> Guarantee:  # fmt: skip
     sensitivity = {
         "declared": Declared(bound=XI, norm=norm),
         "clip": Clip(bound=XI, norm=norm),
         "domain": Domain(row_norm=1.0, target_max=1.0, norm=norm),
     }[kind]
-    privacy = Privacy(
-        epsilon=list(epsilon),
-        delta=delta,
-        mechanism=mechanism,
-        noise=noise,
-        sensitivity=sensitivity,
-        overlap=overlap,
-    )
-    n_owners = len(epsilon)
+    privacy = Privacy(**{"epsilon": EPSILON, "sensitivity": sensitivity} | fields)
+    n_owners = len(fields.get("epsilon", EPSILON))
     accountant, records = privacy.accountant_for(n_owners, T), RECORDS[:n_owners]
     look = None
-    if kind == "declared" and mechanism != "none" and largest is not None:
+    if kind == "declared" and privacy.mechanism.kind != "none" and largest is not None:
         look = ObservedMax(np.array(largest), 70 - unseen, unseen)
     return guarantee(
         privacy, accountant, XI, P, look, public, records,
@@ -67,30 +50,28 @@ def named(found: Guarantee) -> set[str]:
     return {key for key, words in WORDS.items() if any(words in r for r in found.reasons)}
 
 
+CHOICES = product(
+    ["declared", "clip", "domain"],
+    [None, "l2-as-published"],
+    ["laplace", "discrete-laplace", "none"],
+    ["vector", "scalar-as-published"],
+    *[[False, True]] * 3,
+)
+
+
 @together
 @pytest.mark.parametrize(
-    ("kind", "norm", "mechanism", "noise", "infinite", "exceeded", "overlap"),
-    list(
-        product(
-            ["declared", "clip", "domain"],
-            [None, "l2-as-published"],
-            ["laplace", "discrete-laplace", "none"],
-            ["vector", "scalar-as-published"],
-            [False, True],
-            [False, True],
-            [False, True],
-        )
-    ),
+    ("kind", "norm", "mechanism", "noise", "infinite", "exceeded", "overlap"), CHOICES
 )
 def test_every_combination(kind, norm, mechanism, noise, infinite, exceeded, overlap):
     found = judged(
+        (15.0, 5.0) if exceeded else (4.0, 5.0),
+        (0, 7) if overlap else (0, 0),
         kind=kind,
         norm=norm,
         mechanism=mechanism,
         noise=noise,
-        epsilon=(0.5, inf) if infinite else (0.5, 2.0),
-        largest=(15.0, 5.0) if exceeded else (4.0, 5.0),
-        public=(0, 7) if overlap else (0, 0),
+        epsilon=[0.5, inf] if infinite else EPSILON,
     )
     noisy = mechanism != "none"
     expected = {
