@@ -1,6 +1,5 @@
 """The bound Ξ of each kind, adaptive clipping, and the clipping of a whole owner."""
 
-import re
 from itertools import product
 from typing import Any
 
@@ -25,7 +24,6 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe
 from tests.one_in import one_in
-from tests.tables import table
 from tests.together import together
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 from tests.whole_owners import WHOLE_OWNERS as BASE
@@ -335,16 +333,6 @@ def test_live_learning_is_its_replay(algorithm, observer):
         for how in ("replay", "live")
     )
     assert replayed.fingerprints == live.fingerprints
-
-
-REFUSED = table(__file__, "owner_unit.toml")["refused"]
-
-
-@together
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_known_to_hide_an_owner_is_refused(case):
-    with pytest.raises(SpecError, match=re.escape(case["why"])):
-        of_owners(case["privacy"], **case["changed"])
 
 
 def test_a_record_is_the_unit_where_nothing_is_said():
