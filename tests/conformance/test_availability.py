@@ -10,15 +10,8 @@ from typing_extensions import override
 from asyncdp_sim.core.specification import EACH_OWNER, Spec, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import (
-    Always,
-    Availability,
-    Bernoulli,
-    Diurnal,
-    Intervals,
-    OnOff,
-    Outages,
-)
+from asyncdp_sim.network import availability as kinds
+from asyncdp_sim.network.availability import Availability, Bernoulli
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.theory.predict.update_order import shares
@@ -155,7 +148,7 @@ def dark_ticks(trace: Trace, owner: int) -> int:
 
 @pytest.mark.parametrize(
     "availability",
-    [Bernoulli(probability=0.5), Diurnal(period=1.0, low=0.2, high=0.8)],
+    [Bernoulli(probability=0.5), kinds.Diurnal(period=1.0, low=0.2, high=0.8)],
     ids=lambda spec: spec.kind,
 )
 def test_a_share_of_no_ticks_is_not_a_number(availability):
@@ -197,7 +190,7 @@ def scheduled(availability: Availability) -> bool:
     """Whether it draws nothing at all, or has laws that are all constants, or none."""
     laws = [v for _, v in availability if isinstance(v, Spec)]
     fixed = len(laws) > 0 and all(law.variance == 0 for law in laws)
-    return fixed or drawn_by(availability) == drawn_by(Always())
+    return fixed or drawn_by(availability) == drawn_by(kinds.Always())
 
 
 def drawn_by(availability: Availability) -> set[bytes]:
@@ -231,7 +224,7 @@ def test_adding_owners_leaves_the_others_availability_unchanged(availability, mo
 
 def longer(availability: Availability, n: int) -> Availability:
     """The same for more owners: lists with one value per owner go on as they began."""
-    marked = {"names": availability.names} if isinstance(availability, Intervals) else {}
+    marked = {"names": availability.names} if isinstance(availability, kinds.Intervals) else {}
     marked |= {name: value for name, value in availability if is_per_owner(availability, name)}
     lists = {name: value for name, value in marked.items() if isinstance(value, tuple)}
     return availability.model_copy(update={k: (v * n)[:n] for k, v in lists.items()})
@@ -243,8 +236,8 @@ def is_per_owner(spec: Spec, name: str) -> bool:
 
 def test_adding_a_group_leaves_the_others_unchanged():
     laws = {"gap": Exponential(mean=1.0), "length": Exponential(mean=0.5)}
-    few = traced(Outages(groups=[[1], [2]], **laws))
-    more = traced(Outages(groups=[[1], [2], [3]], **laws))
+    few = traced(kinds.Outages(groups=[[1], [2]], **laws))
+    more = traced(kinds.Outages(groups=[[1], [2], [3]], **laws))
     for owner in (1, 2):
         assert presence(more, owner) == presence(few, owner)
     assert presence(few, 3) == []
@@ -281,11 +274,11 @@ def test_a_day_without_swing_is_a_coin():
     """With low = high every kind of phase leaves the same draws as ``bernoulli``."""
     coin = told(traced(Bernoulli(probability=0.4)))
     for phase in (0.25, "uniform", [0.0, 0.1, 0.2]):
-        assert told(traced(Diurnal(period=2.0, low=0.4, high=0.4, phase=phase))) == coin
+        assert told(traced(kinds.Diurnal(period=2.0, low=0.4, high=0.4, phase=phase))) == coin
 
 
 def test_phases_count_periods_and_wrap_around():
-    day = Diurnal(period=2.0, low=0.1, high=0.9)
+    day = kinds.Diurnal(period=2.0, low=0.1, high=0.9)
     assert day.at(0.5, 0.0) == pytest.approx(0.9)  # a quarter of a period: the peak
     assert day.at(1.5, 0.0) == pytest.approx(0.1)
     assert day.at(0.0, 0.25) == pytest.approx(0.9)
@@ -305,7 +298,7 @@ def test_on_off_starts_from_its_stationary_law(laws):
     standard error is √(s²/n). A start from a fresh period fails at the instants or at the count.
     """
     n = 1000
-    spec = parse(OnOff, {"kind": "on-off", **laws})
+    spec = parse(kinds.OnOff, {"kind": "on-off", **laws})
     trace = traced(spec, n, until=1.0, busy=False, rates=(1e-9,))
     events = trace.events[np.isin(trace.events["kind"], PRESENCE)]
     share = spec.online_share(1)[0]

@@ -18,13 +18,9 @@ from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
+from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.budgets import BudgetSchedule
-from asyncdp_sim.privacy.mechanisms import (
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    NoNoise,
-)
+from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
@@ -250,9 +246,9 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
     "one draw for all coordinates": lambda n: cell_task(
         noise=LaplaceNoise((n + 1) * SCALE, "scalar-as-published")
     ),
-    "a Gaussian": lambda n: cell_task(noise=GaussianNoise((n + 1) * SCALE)),
+    "a Gaussian": lambda n: cell_task(noise=mechanisms.GaussianNoise((n + 1) * SCALE)),
     "a grid": lambda n: cell_task(noise=DiscreteLaplaceNoise(SCALE, np.full(3, 2.0 ** -(9 + n)))),
-    "silence": lambda n: cell_task(noise=NoNoise(np.zeros(3)), rho=60.0 + n),
+    "silence": lambda n: cell_task(noise=mechanisms.NoNoise(np.zeros(3)), rho=60.0 + n),
     "records": lambda n: cell_task(seed=1 + 4 * n),
     "clipped records": lambda n: cell_task(rho=60.0 + n, reply={"gradients": RECORDS}),
     "clipped records of others": lambda n: cell_task(reply={"gradients": OTHERS[n]}),

@@ -6,13 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.transcripts import (
-    Transcribed,
-    Transcript,
-    from_exchanges,
-    from_rounds,
-    transcribed,
-)
+from analysis.privacy import transcripts
+from analysis.privacy.transcripts import Transcript, transcribed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.gathered import Collab1Steps
 from asyncdp_sim.learning.algorithms.gossip import GossipSteps
@@ -49,10 +44,10 @@ def truth(seen: Transcript, found: Transcript) -> tuple[np.ndarray, np.ndarray]:
 def recovered(problem: Problem, seen: Transcript) -> Transcript:
     steps = problem.task.steps
     if isinstance(steps, GossipSteps):
-        return from_exchanges(blind(seen), HIDDEN, steps)
+        return transcripts.from_exchanges(blind(seen), HIDDEN, steps)
     assert isinstance(steps, Collab1Steps)
     sizes = steps.rate / np.arange(1, 61)
-    return from_rounds(blind(seen), HIDDEN, steps.weights, sizes, steps.sigma)
+    return transcripts.from_rounds(blind(seen), HIDDEN, steps.weights, sizes, steps.sigma)
 
 
 @pytest.mark.parametrize("n_owners", [2, 3])
@@ -112,10 +107,11 @@ def test_only_lone_updates_are_worked_out():
     assert isinstance(steps, GossipSteps)
     owners = np.array([0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0])
     zeros = np.zeros((len(owners), 3))
-    found = from_exchanges(Transcript(np.arange(11), owners, zeros, zeros), 1, steps)
-    assert found.k.tolist() == [1]
-    nothing = from_exchanges(Transcript(np.arange(3), owners[:3], zeros, zeros), 1, steps)
-    assert nothing.answers.shape == (0, 3)
+    for count, known in ((11, [1]), (3, [])):
+        seen = Transcript(np.arange(count), owners[:count], zeros, zeros)
+        found = transcripts.from_exchanges(seen, 1, steps)
+        assert found.k.tolist() == known
+        assert found.answers.shape == (len(known), 3)
 
 
 def test_a_secret_start_is_refused():
@@ -131,7 +127,7 @@ def test_a_tap_changes_nothing(parts):
     problem, noted, models = transcribed(given)
     outcome = run(given)
     assert np.array_equal(models, outcome.learned.models)
-    assert isinstance(noted, Transcribed)
+    assert isinstance(noted, transcripts.Transcribed)
     used = np.concatenate([trace.updates["owner"] for trace in outcome.traces]) - 1
     assert np.array_equal(np.concatenate([noted.transcript(r).owners for r in range(2)]), used)
     assert noted.answer_size == noted.n_features == problem.task.objective.n_features

@@ -17,15 +17,8 @@ from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences.label import (
-    EXACT,
-    composition,
-    label,
-    named_guarantee,
-    reasons,
-    stated_unit,
-    timing_reasons,
-)
+from asyncdp_sim.sentences import label as of_label
+from asyncdp_sim.sentences.label import composition, label, reasons
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps.sweep import sweep
@@ -74,8 +67,8 @@ def test_the_label_says_what_is_and_what_is_not(case):
     known = {
         "private": found.private,
         "epsilon_true": found.epsilon_true,
-        "name": named_guarantee(manifests),
-        "unit": stated_unit(manifests[0]),
+        "name": of_label.named_guarantee(manifests),
+        "unit": of_label.stated_unit(manifests[0]),
         "values": found.values(),
         "metadata": found.metadata(),
     }
@@ -108,7 +101,7 @@ def test_a_table_of_exact_values_says_that_no_epsilon_covers_it():
     found = label([made({}, not_for_release=True)])
     assert found.private is True
     said = found.metadata_of_exact()
-    assert said["asyncdp.label"] == f"{EXACT} Its run: {found.text}"
+    assert said["asyncdp.label"] == f"{of_label.EXACT} Its run: {found.text}"
     assert "NOT FOR RELEASE" in said["asyncdp.label"]
     assert (said["asyncdp.private"], said["asyncdp.epsilon_true"]) == ("false", "inf")
     assert (said["asyncdp.delta"], said["asyncdp.release"]) == ("none", "false")
@@ -127,8 +120,8 @@ def test_tables_of_order_and_times_say_what_is_accounted():
 def test_reasons_are_told_in_full():
     broken = made({}, EXCEEDED, "another", EVENTS, private=False, timing_accounted=False)
     assert reasons(broken) == [EXCEEDED.removeprefix("not private: "), EVENTS]
-    assert timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
-    assert reasons(made({})) == timing_reasons(made({})) == []
+    assert of_label.timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
+    assert reasons(made({})) == of_label.timing_reasons(made({})) == []
 
 
 def test_older_manifests_state_delta_in_their_scenario():
