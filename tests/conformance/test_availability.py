@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.specification import EACH_OWNER, Spec, parse
 from asyncdp_sim.core.streams import Streams
@@ -207,7 +206,6 @@ class Noted(Streams):
         super().__init__(seed)
         self.names: set[bytes] = set()
 
-    @override
     def take(self, said: bytes) -> None:
         super().take(said)
         self.names.add(said)

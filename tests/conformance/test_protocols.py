@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
@@ -337,7 +336,6 @@ class OneCoin(SlottedMedium):
         super().__init__(air, slot)
         self._draws = draws
 
-    @override
     def port(self, owner: int) -> Port:
         return Tossing(super().port(owner), self._air.kernel, self._slot, self._draws).transmit
 
@@ -362,8 +360,7 @@ class FirstComes(SlottedAloha):
 
     kind: Literal["first-comes"] = "first-comes"
 
-    @override
-    def open(self, kernel: Kernel, streams: Any, n_owners: int) -> OneCoin:
+    def open(self, kernel: Kernel, streams: Any, *_: Any) -> OneCoin:
         draws = uniforms(partial(streams.generator, "coin"))
         return OneCoin(Air(kernel), to_ticks(self.slot), draws)
 

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.data.dataset import DataKind
@@ -37,7 +36,6 @@ STEP = {"step": 0.01, "mixing": 1.0}
 class Signs(Wrapped):
     """Owners answer with signs: one record moves a coordinate by 2, whatever the bound says."""
 
-    @override
     def answered_with(self, gradients: Any) -> Any:
         return SimpleNamespace(gradient=lambda *at: np.sign(gradients.gradient(*at)))
 
