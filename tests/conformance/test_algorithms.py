@@ -350,7 +350,7 @@ REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
 }
 ELSEWHERE = {
     "gossip-graph": "tests/unit/learning/test_gossip_graph.py, row by row",
-    "polar": "tests/unit/learning/test_polar_steps.py, given the same perturbations",
+    "polar": "tests/unit/learning/test_polar.py, given the same perturbations",
 }
 """Algorithms whose reference needs more than the trace, and where it is."""
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.eavesdropper import overhear
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
@@ -299,13 +298,6 @@ def test_an_observer_hears_one_answer_of_everybody_who_sent():
     assert view.trace.ended(ExchangeOutcome.lost)[0] > 2
     assert sorted(view.owners.tolist()) == list(range(NODES))
     assert view.trace.released.tolist() == [1] * NODES
-
-
-def test_other_algorithms_and_losses_are_refused_by_name():
-    for case in SCENES["meetings_refused"]:
-        with pytest.raises(SpecError) as refused:
-            meeting(0.3, **case["parts"])
-        assert case["line"] in str(refused.value)
 
 
 def test_where_nothing_is_lost_every_number_is_as_without_a_channel():

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import AnswerBatch, NoisyStatistics, Setting
 from asyncdp_sim.learning.algorithms.noisy_statistics import NoisyStatisticsSteps, Statistics
@@ -23,7 +22,6 @@ from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
-from tests.together import together
 from tests.unit.learning.problems import scopes as replicates
 
 scopes = partial(replicates, seed=1)
@@ -184,18 +182,6 @@ def test_an_answer_counts_its_own_bytes():
     plain = scenario(latency={"rate_bytes": 100.0}, algorithm=other).network
     assert plain.answer_bytes == plain.query_bytes == Payload().size(3)
     assert scenario().network.query_numbers is None
-
-
-REFUSED = table(__file__, "statistics_refused.toml")
-
-
-@together
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(case):
-    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **REFUSED[case]["changed"]}
-    with pytest.raises(SpecError, match=REFUSED[case]["said"]) as caught:
-        scenario(privacy=privacy)
-    assert len(caught.value.faults) == 1
 
 
 def test_a_horizon_of_one_answer_is_one_answer():

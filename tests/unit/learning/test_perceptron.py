@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import MLP, LinearRecords, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
@@ -19,7 +19,6 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
-from tests.tables import table
 from tests.together import together
 from tests.unit.learning.problems import name, records, slope_of
 
@@ -201,14 +200,6 @@ def test_noise_free_learning_descends(text, tmp_path):
     assert outcome.learned.models.shape == (3, 5 * (3 + 2) + 1)
     constants = manifest(outcome)["constants"]
     assert constants["smoothness"] is constants["xi"] is constants["xi_g"] is None
-
-
-@pytest.mark.parametrize("case", table(__file__, "net_refused.toml")["refused"])
-def test_what_is_wrong_is_said_in_a_line(case, tmp_path):
-    """Units that start alike, too."""
-    with pytest.raises(SpecError) as caught:
-        scenario(tmp_path, FILE.replace(case["old"], case["new"]))
-    assert caught.value.lines() == [f"{tmp_path / 'net.toml'}: {case['line']}"]
 
 
 def test_units_that_start_alike_would_stay_alike(tmp_path):

@@ -34,6 +34,7 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.tables import table
+from tests.together import together
 from tests.unit.learning.problems import records
 from tests.unit.learning.problems import scopes as replicates
 
@@ -299,3 +300,15 @@ def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection():
         assert model[1] == 0.4
         assert 0 < model[2] < 0.1
         assert model[3] == -0.4
+
+
+# What does not suit an algorithm, or a model, is refused in a line each.
+
+
+@together
+@pytest.mark.parametrize("case", table(__file__, "refused.toml")["refused"])
+def test_what_does_not_suit_is_refused_in_a_line_each(case):
+    base = SCENES.get(case["scene"]) or table(__file__, "net.toml")
+    with pytest.raises(SpecError) as refused:
+        parse(Scenario, base | case["changed"])
+    assert refused.value.lines() == case["lines"]
