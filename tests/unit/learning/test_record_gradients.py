@@ -76,10 +76,10 @@ def softmax(
     return SoftmaxRecords(x, y, loss, clip, norm)
 
 
-def judge(case: Case, x: Any, y: Any) -> Any:
-    """Return what judges models of a case, with σ = 0.05."""
+def judge(case: Case, x: Any, y: Any, sigma: float = 0.05, theta_max: float | None = None) -> Any:
+    """Return what judges models of a case."""
     kind: Any = PerceptronObjective if case.made is perceptron else LinearObjective
-    return kind(case.made(case.loss, x, y), 0.05, None)
+    return kind(case.made(case.loss, x, y), sigma, theta_max)
 
 
 def of_prediction(loss: Loss, z: float, y: float) -> tuple[float, float]:
@@ -154,9 +154,11 @@ def targets(case: Case, rng: np.random.Generator, count: int) -> Array:
 
 def data(case: Case, sizes: tuple[int, ...] = (40, 1, 9)) -> tuple[list[Array], list[Array]]:
     x, y = records(1, sizes, D)
-    if case.loss.classifies:
+    if isinstance(case.loss, SoftmaxLoss):
         rng = np.random.default_rng(1)
         y = [targets(case, rng, n) for n in sizes]
+    elif case.loss.classifies:
+        y = [np.where(t < 0, -1.0, 1.0) for t in y]
     if case.constant:
         x = [np.asfortranarray(np.column_stack([a, np.ones(len(a))])) for a in x]
     elif sizes[0] > 3:
