@@ -49,18 +49,6 @@ def same_path(found: Trajectory, expected: Trajectory) -> None:
     assert found.record_every == expected.record_every
 
 
-def loss(x: Array, y: Array, theta: Array) -> float:
-    """Mean squared error of one owner, record by record."""
-    return sum((y[j] - sum(theta * x[j])) ** 2 for j in range(len(y))) / len(y)
-
-
-def objective(features: Sequence[Array], targets: Sequence[Array], sigma: float, t: Array) -> float:
-    """f(θ), summed over records one by one."""
-    n = sum(len(y) for y in targets)
-    shares = (len(y) / n * loss(x, y, t) for x, y in zip(features, targets, strict=True))
-    return sigma / 2 * float(t @ t) + sum(shares)
-
-
 def traces(count: int, n_owners: int, updates: int, until: float | None = None) -> list[Trace]:
     network = Network(
         answers_allowed=(updates,) * n_owners,
