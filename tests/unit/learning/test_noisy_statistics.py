@@ -1,7 +1,6 @@
 """Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
 
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -22,9 +21,7 @@ from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
-from tests.unit.learning.problems import scopes as replicates
-
-scopes = partial(replicates, seed=1)
+from tests.unit.learning.problems import scopes
 
 NO_POINTS = np.zeros((1, 2))
 BASE = table(__file__, "scenes.toml")["statistics"]

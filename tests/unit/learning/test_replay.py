@@ -1,10 +1,7 @@
 """Replay: the same bits for one run or many, for one cell or many, live or not."""
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,32 +23,30 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 from tests.one_in import one_in
-from tests.unit.learning.problems import records, same_path, traces
-from tests.unit.learning.problems import scopes as replicates
+from tests.tables import table
+from tests.unit.learning.problems import live_is_replay, records, same_path, scopes, traces
 
 # Live is the definition; replay gives the same, bit for bit, in whole runs of every sort.
 
-CASES = tomllib.loads(Path(__file__).with_name("live_is_replay.toml").read_text(encoding="utf-8"))
+CASES = table(__file__, "live_is_replay.toml")
 BASE = CASES.pop("base")
 
 
-def learned(case: str, learning: str = "replay", **parts: Any) -> RunResult:
+def scenario(case: str, **parts: Any) -> Scenario:
     raw = {**BASE, **CASES[case], **parts}
     del raw["stale"]
-    return run(parse(Scenario, raw | {"run": raw["run"] | {"learning": learning}}), events=True)
+    return parse(Scenario, raw)
+
+
+def learned(case: str, **parts: Any) -> RunResult:
+    return run(scenario(case, **parts))
 
 
 @one_in(3, "case", CASES)
 def test_live_equals_replay(case):
-    replayed, lived = (learned(case, how) for how in ("replay", "live"))
-    assert lived.fingerprints == replayed.fingerprints
-    for one, two in zip(lived.traces, replayed.traces, strict=True):
-        assert one.events.tolist() == two.events.tolist()
-    for name in ("curve", "starts", "models", "clipped"):
-        assert np.array_equal(getattr(lived.learned, name), getattr(replayed.learned, name)), name
-    assert np.isfinite(lived.learned.models).all()
-    assert max(trace.n_updates for trace in lived.traces) >= 2
-    stale = max(int(trace.updates["staleness"].max()) for trace in lived.traces)
+    replayed = live_is_replay(scenario(case))
+    assert max(trace.n_updates for trace in replayed.traces) >= 2
+    stale = max(int(trace.updates["staleness"].max()) for trace in replayed.traces)
     assert (stale > 0) is CASES[case]["stale"]
 
 
@@ -71,7 +66,8 @@ PAIRS = {
 )
 @pytest.mark.parametrize("learning", ["live", "replay"])
 def test_models_that_diverge_are_infinite_without_a_warning(case, parts, learning):
-    assert not np.isfinite(learned(case, learning, **(DIVERGING | parts)).learned.models).any()
+    diverging = scenario(case, **(DIVERGING | parts)).replace(run={"learning": learning})
+    assert not np.isfinite(run(diverging).learned.models).any()
 
 
 @pytest.mark.long
@@ -105,7 +101,7 @@ def path(
         Setting(quadratic.weights, p, 40, 0.3, theta_max)
     )
     gradients = quadratic if moments else LinearRecords(x, y, clip)
-    scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
+    scopes = [Streams(1).within("replicate", first + r) for r in range(len(several))]
     return replay(several, steps, AnswerModel(gradients, LaplaceNoise(SCALE)), scopes, record_every)
 
 
@@ -117,18 +113,12 @@ def hundred() -> list[Trace]:
     return found
 
 
-@one_in(2, "p", [1, 2, 10, 50, 65, 200])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(hundred, p):
-    _compare(hundred, p, moments=True, clip=None)
+WAYS = [(p, True, None) for p in (1, 2, 10, 50, 65, 200)]
+WAYS += [(p, False, clip) for p in (1, 10, 50) for clip in (None, 5.0)]
 
 
-@one_in(2, "clip", [None, 5.0])
-@pytest.mark.parametrize("p", [1, 10, 50])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_records(hundred, p, clip):
-    _compare(hundred, p, moments=False, clip=clip)
-
-
-def _compare(hundred: list[Trace], p: int, *, moments: bool, clip: float | None) -> None:
+@one_in(2, ("p", "moments", "clip"), WAYS)
+def test_bits_do_not_depend_on_the_number_of_replicates(hundred, p, moments, clip):
     everyone = path(hundred, p, moments=moments, clip=clip)
     for count in (1, 2, 3, 33):
         few = path(hundred[:count], p, moments=moments, clip=clip)
@@ -148,8 +138,8 @@ def test_replay_equals_a_loop_over_one_trace(hundred):
     steps = AsyncGossip(rho=60.0, initial="uniform").steps(
         Setting(quadratic.weights, 4, 40, 0.3, 3.0)
     )
-    state = steps.init([Streams(2).within("replicate", 7)])
-    rows = Streams(2).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
+    state = steps.init([Streams(1).within("replicate", 7)])
+    rows = Streams(1).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
     models = [state.central[0].copy()]
     for row, owner in zip(rows, trace.updates["owner"], strict=True):
         index = np.array([owner - 1])
@@ -204,14 +194,13 @@ def test_a_run_that_diverges_says_so_without_a_warning():
     x, y = records(1, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, None)
     steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
-    scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
+    scopes = [Streams(1).within("replicate", r) for r in (1, 2)]
     found = replay(several, steps, AnswerModel(quadratic, LaplaceNoise(SCALE)), scopes, 1)
     assert not np.isfinite(found.final).any()
 
 
 # Cells that learn together, whatever their replies are: to the bit what each gives alone.
 
-scopes = partial(replicates, seed=2)
 
 SHARES = np.array([0.5, 0.2, 0.3])
 RECORDS, *OTHERS = (LinearRecords(*records(seed, SIZES, 4), clip=2.0) for seed in (1, 2, 3, 4))

@@ -1,6 +1,5 @@
 """Synchronous steps, FedBuff's, and the weights of stale answers, against short references."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,12 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.tables import table
 from tests.together import together
-from tests.unit.learning.problems import records
-from tests.unit.learning.problems import scopes as replicates
+from tests.unit.learning.problems import records, scopes
 
 # Synchronous steps, FedBuff's, and the weights of stale answers, against short references.
 
 # Synchronous algorithms: against short references, by brute force, live, and in whole runs.
 
-scopes = partial(replicates, seed=3)
 
 N, P, T, SIGMA = 3, 4, 30, 0.3
 SIZES = (30, 10, 20)
