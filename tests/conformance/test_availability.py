@@ -16,7 +16,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from tests.conformance.members import DATA, constant, examples, exponential, said
+from tests.conformance.members import DATA, examples, said
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
@@ -30,15 +30,9 @@ UNLIMITED = 10**6
 CLOCK = (EventKind.clock_tick, EventKind.clock_dropped)
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 
-NEVER: dict[str, list[dict[str, Any]]] = {
-    "always": [{}],
-    "bernoulli": [{"probability": 1.0}, {"probability": [1.0] * N}],
-    "on-off": [{"on": constant(1e9), "off": constant(1e-3)}],
-    "diurnal": [{"period": 3.0, "low": 1.0, "high": 1.0, "phase": "uniform"}],
-    "churn": [{}, {"lifetime": constant(UNTIL)}],
-    "outages": [{"groups": [[1, 2], [2, 3]], "gap": constant(UNTIL), "length": exponential(1.0)}],
-    "intervals": [{"path": str(DATA / "always_online.csv")}],
-}
+TABLE = table(__file__, "availability.toml")
+NEVER = [(which, fields) for which in TABLE["never"] for fields in TABLE["never"][which]]
+NEVER.append(("intervals", {"path": str(DATA / "always_online.csv")}))
 """Kinds that can be set so that no owner is offline within the horizon, each set so."""
 
 
@@ -259,9 +253,7 @@ def test_availability_does_not_move_the_clocks(availability):
         assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    ("which", "fields"), [(which, fields) for which in NEVER for fields in NEVER[which]]
-)
+@pytest.mark.parametrize(("which", "fields"), NEVER)
 def test_what_never_triggers_changes_nothing(which, fields):
     always = traced({"kind": "always"})
     assert len(always.updates) > 30
@@ -283,7 +275,6 @@ def test_phases_count_periods_and_wrap_around():
     assert day.at(0.7, 0.0) == pytest.approx(day.at(0.7 + 2 * 2.0, -3.0))
 
 
-TABLE = table(__file__, "availability.toml")
 STATIONARY: dict[str, dict[str, dict[str, Any]]] = TABLE["stationary"]
 
 

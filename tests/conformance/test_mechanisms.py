@@ -17,12 +17,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import guarantee, mechanisms
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.pairs import mu_of
-from asyncdp_sim.privacy.mechanisms import (
-    AnswerNoise,
-    Array,
-    Mechanism,
-    alike,
-)
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, Array, Mechanism, alike
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario

@@ -11,16 +11,8 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.objectives import (
-    SVM,
-    LinearRecords,
-    Logistic,
-    Model,
-    Quadratic,
-    Ridge,
-    Squared,
-    constants,
-)
+from asyncdp_sim.learning import objectives
+from asyncdp_sim.learning.objectives import SVM, LinearRecords, Logistic, Quadratic, Ridge, Squared
 from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
@@ -204,7 +196,7 @@ def test_constants_equal_brute_force():
     x, y = records(5, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, 0.8)
     for norm, order in (("l1", 1), ("l2", 2)):
-        found = constants(quadratic, LinearRecords(x, y, None, norm))
+        found = objectives.constants(quadratic, LinearRecords(x, y, None, norm))
         corners = np.array(np.meshgrid(*[[-0.8, 0.8]] * 3)).reshape(3, -1).T
         largest = max(
             np.linalg.norm(-2 * (b - a @ t) * a, ord=order)
@@ -217,14 +209,14 @@ def test_constants_equal_brute_force():
     assert found.sigma == 0.3
     second = 0.3 * np.eye(3) + 2 / 70 * sum(a.T @ a for a in x)
     assert found.smoothness == pytest.approx(np.linalg.eigvalsh(second)[-1])
-    free = constants(Quadratic.from_records(x, y, 0.3, None), LinearRecords(x, y))
+    free = objectives.constants(Quadratic.from_records(x, y, 0.3, None), LinearRecords(x, y))
     assert (free.xi, free.xi_g) == (None, None)
 
 
 # Models as scenarios name them, from the file to the result.
 
 BASE = table(__file__, "scenes.toml")["models"]
-MODELS = examples(Model)
+MODELS = examples(objectives.Model)
 SENSITIVITIES: list[dict[str, Any]] = [
     {"kind": "declared", "bound": 50.0},
     {"kind": "clip", "bound": 0.5},

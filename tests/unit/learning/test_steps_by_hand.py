@@ -58,10 +58,8 @@ def test_the_parameter_server_is_its_ten_lines(batch):
         compute=Exponential(mean=0.2),
         protocol=Rounds(),
     )
-    trace, algorithm = (
-        simulate(everybody, scopes()[0]),
-        algorithms.ParameterServer(step=0.1, exponent=0.75),
-    )
+    trace = simulate(everybody, scopes()[0])
+    algorithm = algorithms.ParameterServer(step=0.1, exponent=0.75, batch=batch)
     sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
     reply = AnswerModel(Quadratic.from_records(X, Y, SIGMA, None), SILENT, sample)
     steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, None))

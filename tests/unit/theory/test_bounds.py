@@ -8,12 +8,7 @@ import pytest
 from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from tests.theory.async_as_printed import as_printed
-from tests.theory.bounds import (
-    GeometricBound,
-    along,
-    step_sizes,
-    with_transient,
-)
+from tests.theory.bounds import GeometricBound, along, step_sizes, with_transient
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 
