@@ -86,11 +86,15 @@ def network_of(algorithm: AnyAlgorithm, kind: str | None = None) -> Network:
     return NETWORK.model_copy(update=changed)
 
 
+def sample_of(algorithm: AnyAlgorithm) -> Sample | None:
+    if algorithm.sample is None:
+        return None
+    return Sample(LinearRecords(*RECORDS), algorithm.sample)
+
+
 def reply_of(algorithm: AnyAlgorithm, objective: LinearObjective | Quadratic) -> AnswerModel:
-    sample = None
-    if algorithm.sample is not None:
-        sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
-    return AnswerModel(steps_of(algorithm, objective).answered_with(objective), NOISE, sample)
+    gradients = steps_of(algorithm, objective).answered_with(objective)
+    return AnswerModel(gradients, NOISE, sample_of(algorithm))
 
 
 def everybody(algorithm: AnyAlgorithm, owners: list[int]) -> AnswerBatch:
@@ -457,11 +461,8 @@ def cells_of(algorithm: AnyAlgorithm, protocol: Any = None) -> list[CellTask]:
         objective = Quadratic.from_records(*(RECORDS if place < 2 else OTHER), SIGMA, BOX)
         setting = Setting(objective.weights, P, T, SIGMA, BOX, shares, protocol, NOISE.scale)
         steps = varied(algorithm.steps(setting), factor)
-        sample = None
-        if algorithm.sample is not None:
-            sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
-        noise = LaplaceNoise(factor * NOISE.scale)
-        found.append(CellTask(steps, AnswerModel(steps.answered_with(objective), noise, sample), 3))
+        noise, gradients = LaplaceNoise(factor * NOISE.scale), steps.answered_with(objective)
+        found.append(CellTask(steps, AnswerModel(gradients, noise, sample_of(algorithm)), 3))
     return found
 
 

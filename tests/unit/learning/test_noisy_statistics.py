@@ -26,18 +26,10 @@ from tests.unit.learning.problems import scopes
 NO_POINTS = np.zeros((1, 2))
 BASE = table(__file__, "scenes.toml")["statistics"]
 DOMAIN, ONCE = (BASE["privacy"][name] for name in ("sensitivity", "budget"))
-PROTOCOLS: dict[str, dict[str, Any]] = {
-    "request": {"kind": "request", "busy": "queue"},
-    "rounds": {"kind": "rounds"},
-}
 
 
-def scenario(
-    protocol: str | dict[str, Any] = "request", learning: str = "replay", **parts: Any
-) -> Scenario:
-    table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
-    run = BASE["run"] | {"learning": learning}
-    return parse(Scenario, {**BASE, "run": run, "protocol": table, **parts})
+def scenario(**parts: Any) -> Scenario:
+    return parse(Scenario, BASE | parts)
 
 
 def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:
@@ -183,7 +175,9 @@ def test_an_answer_counts_its_own_bytes():
 
 def test_a_horizon_of_one_answer_is_one_answer():
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
-    outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))
+    outcome = run(
+        scenario(protocol={"kind": "rounds"}, privacy=privacy, run={"updates": 1, "replicates": 2})
+    )
     assert outcome.summary["max_spent_ratio"] == 1.0
     assert not any(" ended after " in warning for warning in outcome.warnings)
 

@@ -217,12 +217,7 @@ def test_constants_equal_brute_force():
 
 BASE = table(__file__, "scenes.toml")["models"]
 MODELS = examples(objectives.Model)
-SENSITIVITIES: list[dict[str, Any]] = [
-    {"kind": "declared", "bound": 50.0},
-    {"kind": "clip", "bound": 0.5},
-    {"kind": "clip", "bound": 0.5, "norm": "l2-as-published"},
-    {"kind": "domain", "row_norm": 1.0, "target_max": 2.0},
-]
+SENSITIVITIES = table(__file__, "scenes.toml")["sensitivities"]
 
 
 def scenario(model: Any, sensitivity: int = 1, **changed: Any) -> Scenario:

@@ -313,10 +313,9 @@ def test_two_servers_hide_nothing():
     models = np.random.default_rng(1).uniform(-1, 1, (2, 1000))
     models[1, :2] = 1.0, -1.0
     found = agreed(models, 1.0)
-    points = found.unmasked(viewer=0)[1]
-    assert np.max(np.abs(points / RESOLUTION - 1 - models[1])) <= 0.5 / RESOLUTION
-    points = found.unmasked(viewer=1)[0]
-    assert np.max(np.abs(points / RESOLUTION - 1 - models[0])) <= 0.5 / RESOLUTION
+    for viewer, other in ((0, 1), (1, 0)):
+        points = found.unmasked(viewer=viewer)[other]
+        assert np.max(np.abs(points / RESOLUTION - 1 - models[other])) <= 0.5 / RESOLUTION
 
 
 def test_what_is_unmasked_still_adds_up_to_the_mean():

@@ -372,24 +372,17 @@ def of_owners(model, some, clip):
 @together
 @pytest.mark.parametrize("clip", [None, 0.8])
 @pytest.mark.parametrize("model", examples())
-def test_gradients_are_the_means_of_their_parts(model, clip):
-    whole = of_owners(model, slice(None), clip)
+def test_gradients_and_sampled_ones_are_the_means_of_their_parts(model, clip):
     point = np.linspace(-0.4, 0.7, model.numbers(3))[None]
-    found = whole.gradient(FIRST, point)
-    parts = [of_owners(model, some, clip).gradient(FIRST, point) * len(some) for some in PLACES]
-    np.testing.assert_allclose(found, np.sum(parts, axis=0) / RECORDS, **EXACT)
-    assert found.dtype == np.float64
 
+    def both(some: Any) -> Array:
+        rows = of_owners(model, some, clip)
+        sampled = rows.included(FIRST, point, UNIFORMS[:, some], 0.6)
+        return np.concatenate([rows.gradient(FIRST, point), sampled])
 
-@pytest.mark.parametrize("model", examples())
-def test_sampled_gradients_are_the_sums_of_their_parts(model):
-    point, q = np.linspace(-0.4, 0.7, model.numbers(3))[None], 0.6
-    found = of_owners(model, slice(None), 0.8).included(FIRST, point, UNIFORMS, q)
-    parts = [
-        of_owners(model, some, 0.8).included(FIRST, point, UNIFORMS[:, some], q) * len(some)
-        for some in PLACES
-    ]
-    np.testing.assert_allclose(found, np.sum(parts, axis=0) / RECORDS, **EXACT)
+    whole, parts = both(slice(None)), [both(some) * len(some) for some in PLACES]
+    np.testing.assert_allclose(whole, np.sum(parts, axis=0) / RECORDS, **EXACT)
+    assert whole.dtype == np.float64
 
 
 def test_second_moments_are_the_means_of_their_parts():

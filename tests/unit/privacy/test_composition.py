@@ -110,14 +110,19 @@ def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_
         assert exact <= found.delta(epsilon) <= exact * (1 + 1e-6) + 1e-12
 
 
+def beyond(loss: Any, pair: SampledGaussianPair) -> tuple[Any, Any]:
+    """P and Q of the half line on which an answer over samples has a larger loss."""
+    m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
+    half = mpmath.mpf(loss) / 2
+    x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
+    without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
+    return (1 - q) * without + q * moved, (1 - q) * without + q * other
+
+
 @cache
 def sampled_delta(epsilon: Any, pair: SampledGaussianPair) -> Any:
     """δ of one answer over samples: that of the half line where its loss exceeds ε."""
-    m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
-    half = mpmath.mpf(epsilon) / 2
-    x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
-    without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
-    first, second = (1 - q) * without + q * moved, (1 - q) * without + q * other
+    first, second = beyond(epsilon, pair)
     return first - mpmath.exp(epsilon) * second
 
 
@@ -200,11 +205,7 @@ PAIRS = [
 def below(pair: pairs.Pair, losses: Any) -> tuple[Any, Any]:
     """P(loss > ℓ) and Q(loss > ℓ), in forty digits."""
     if isinstance(pair, SampledGaussianPair):
-        m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
-        half = losses / 2
-        x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
-        without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
-        return (1 - q) * without + q * moved, (1 - q) * without + q * other
+        return beyond(losses, pair)
     charge = mpmath.mpf(pair.pure)
     if losses >= charge:
         return mpmath.mpf(0), mpmath.mpf(0)
@@ -233,8 +234,8 @@ def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_uppe
         upper = (likely - unlikely * grown**place) / (1 - 1 / grown)
         assert upper <= stated * mpmath.mpf(float(cells.upper[place]))
         assert stated * cells.upper[place] <= upper + likely * 1e-6
-    beyond = ends[-1][0] + ends[-1][1]
-    assert beyond * (1 - 1e-9) <= cells.beyond <= 2 * beyond
+    rest = ends[-1][0] + ends[-1][1]
+    assert rest * (1 - 1e-9) <= cells.beyond <= 2 * rest
 
 
 @pytest.mark.long
