@@ -305,6 +305,7 @@ def test_labels_are_the_signs_of_the_same_draws():
     assert "sign" not in drawn.notes[0]
     flat = here.model_copy(update={"noise": 0.0, "features": 1}).build(1, (1,), Streams(3))
     assert abs(flat.targets[0][0]) == 1
+    assert scenario(Ridge(regularisation=1.0), data=here.model_dump()).data.labels  # regressed on
 
 
 @pytest.mark.parametrize("bad", [0.0, 0.5, -2.0, 1.0 + 1e-12])
@@ -321,8 +322,3 @@ def test_targets_other_than_labels_are_refused_by_name(bad):
         f"data: given the value {bad:g} at owner 2; "
         "allowed are labels -1 and 1 with model.kind = svm"
     )
-
-
-def test_labels_may_be_regressed_on():
-    labelled = {"kind": "gaussian", "features": 3, "labels": True}
-    assert scenario(Ridge(regularisation=1.0), data=labelled).data.labels

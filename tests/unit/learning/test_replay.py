@@ -198,16 +198,6 @@ def test_a_replicate_without_updates_stays_at_its_start(hundred):
         assert found.clipped[0] == 0
 
 
-def test_a_run_that_diverges_says_so_without_a_warning():
-    several = traces(2, 3, 400)
-    x, y = records(1, SIZES, 3)
-    quadratic = Quadratic.from_records(x, y, 0.3, None)
-    steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
-    scopes = [Streams(1).within("replicate", r) for r in (1, 2)]
-    found = replay(several, steps, AnswerModel(quadratic, LaplaceNoise(SCALE)), scopes, 1)
-    assert not np.isfinite(found.final).any()
-
-
 # Cells that learn together, whatever their replies are: to the bit what each gives alone.
 
 
@@ -311,28 +301,28 @@ def test_each_watch_is_shown_its_own_cells_queries(hundred):
     assert met[0] != met[2]
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, kind: type[Any], method: str, place: int) -> list[Any]:
+    """Return a list that grows by an argument of every call of a method."""
+    seen, kept = [], getattr(kind, method)
+
+    def noted(self: Any, *given: Any) -> Any:
+        seen.append(given[place])
+        return kept(self, *given)
+
+    monkeypatch.setattr(kind, method, noted)
+    return seen
+
+
 @pytest.mark.parametrize("which", ["clipped records", "clipped records of others"])
 def test_gradients_are_asked_once_for_all_cells(hundred, monkeypatch, which):
-    asked, gradient = [], LinearRecords.gradient
-
-    def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
-        asked.append(len(owners))
-        return gradient(self, owners, points)
-
-    monkeypatch.setattr(LinearRecords, "gradient", counted)
+    asked = counted(monkeypatch, LinearRecords, "gradient", 0)
     cells = [PAIRS[which](n) for n in range(3)]
     dict(replay_together(hundred[:9], cells, lambda: scopes(9)))
-    assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
+    assert [len(owners) for owners in asked] == [3 * 9] * max(t.n_updates for t in hundred[:9])
 
 
 def test_noise_is_drawn_once_for_all_cells_that_memory_holds(hundred, monkeypatch):
-    drawn, rows = [], LaplaceNoise.rows
-
-    def counted(self: LaplaceNoise, generator: Any, count: int, size: int) -> Any:
-        drawn.append(count)
-        return rows(self, generator, count, size)
-
-    monkeypatch.setattr(LaplaceNoise, "rows", counted)
+    drawn = counted(monkeypatch, LaplaceNoise, "rows", 1)
     cells = [PAIRS["noise"](n) for n in range(3)]
     whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
     once = sum(drawn)
