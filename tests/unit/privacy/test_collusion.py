@@ -17,7 +17,8 @@ from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.verification.averaging import advantage_bound, averaging_advantage
 
-BASE = table(__file__, "scenes.toml")["collusion"]
+SCENES = table(__file__, "scenes.toml")
+BASE, BOUNDED = SCENES["collusion"], SCENES["on-the-bound"]
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}
 HIDDEN = 1
@@ -74,15 +75,7 @@ def test_an_infinite_budget_gives_the_gradient_itself_away():
     assert np.abs(exact).max() > 0.1
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        {"rho": 200.0, "central_step": "text"},
-        {"rho": 200.0, "central_step": "proof"},
-        {"rho": 20.0, "initial": "ones"},
-    ],
-    ids=["text", "proof", "models that start outside"],
-)
+@pytest.mark.parametrize("algorithm", BOUNDED.values(), ids=BOUNDED)
 def test_coordinates_on_the_bound_stay_hidden(algorithm):
     """The projection says only that they were beyond it; the others are worked out as before.
 

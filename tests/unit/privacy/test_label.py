@@ -84,14 +84,7 @@ def test_the_label_says_what_is_and_what_is_not(case):
         assert known[name] == without_null(expected[name]), name
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("private", "NOT PRIVATE as claimed"),
-        ("timing_accounted", "TIMING NOT ACCOUNTED: the manifest gives no reason"),
-        ("not_for_release", "NOT FOR RELEASE"),
-    ],
-)
+@pytest.mark.parametrize(("key", "words"), CASES["unsaid"].items())
 @pytest.mark.parametrize("value", [None, "absent"])
 def test_what_a_manifest_does_not_say_is_taken_for_the_worse(key, words, value):
     manifest = made({}, **{key: value})
