@@ -194,12 +194,7 @@ def test_owners_curves_are_written_where_answers_are_composed(tmp_path):
     assert not (tmp_path / "plain" / "spending.parquet").exists()
 
 
-@one_in(
-    2,
-    "settings",
-    [(), ("privacy.mechanism=gaussian", "privacy.delta=1e-5")],
-    ids=["laplace", "gaussian"],
-)
+@one_in(2, "settings", [(), ("privacy.mechanism=gaussian", "privacy.delta=1e-5")])
 def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(settings):
     found = audit(load(SCENE, settings)[0], answers=20_000, runs=20, confidence=0.999)
     for check in found.checks:
@@ -291,17 +286,17 @@ def test_one_draw_on_all_coordinates_is_likely_on_a_line_only():
     assert told[2] == pytest.approx(-np.log(2 * SCALE))
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        mechanisms.LaplaceNoise(np.zeros(1)),
-        mechanisms.LaplaceNoise(np.zeros(1), "scalar-as-published"),
-        mechanisms.GaussianNoise(np.zeros(1)),
-        mechanisms.NoNoise(np.zeros(1)),
-        mechanisms.DiscreteLaplaceNoise(np.zeros(1), np.array([0.25])),
-    ],
-    ids=lambda found: f"{type(found).__name__} {getattr(found, 'shape', '')}",
-)
+ZERO = np.zeros(1)
+EXACT = {
+    "Laplace": mechanisms.LaplaceNoise(ZERO),
+    "Laplace, one draw": mechanisms.LaplaceNoise(ZERO, "scalar-as-published"),
+    "Gaussian": mechanisms.GaussianNoise(ZERO),
+    "none": mechanisms.NoNoise(ZERO),
+    "discrete Laplace": mechanisms.DiscreteLaplaceNoise(ZERO, np.array([0.25])),
+}
+
+
+@pytest.mark.parametrize("found", EXACT.values(), ids=EXACT)
 def test_an_exact_answer_is_certain(found):
     gradients = np.array([[0.25, -1.5], [0.25, -1.5], [0.0, 0.0]])
     answers = np.array([[0.25, -1.5], [0.25, -1.25], [0.0, 0.0]])

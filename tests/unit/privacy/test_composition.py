@@ -414,12 +414,7 @@ def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(kind, law, shape
     assert most * (1 - close) <= least <= most
 
 
-@one_in(
-    2,
-    "settings",
-    [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
-    ids=["pure", "sampled"],
-)
+@one_in(2, "settings", [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")])
 def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(settings):
     composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
     scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]

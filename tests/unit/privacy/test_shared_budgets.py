@@ -69,27 +69,21 @@ def test_buffers_take_as_many_answers_as_they_hold():
 
 
 TABLE = table(__file__, "shared_budgets.toml")
+COUNTED = [
+    *product(({}, {"mechanism": "gaussian", "delta": 1e-5}), (1, 2, 60, 2000)),
+    *product((COMPOSED,), (1, 2)),
+    *(pytest.param(COMPOSED, updates, marks=pytest.mark.long) for updates in (60, 2000)),
+]
 
 
 @pytest.mark.parametrize("local_steps", [1, 3])
 @pytest.mark.parametrize("buffer", [1, 2])
 @pytest.mark.parametrize("tasks", [1, 4])
-@pytest.mark.parametrize(
-    ("privacy", "updates"),
-    [
-        *product(({}, {"mechanism": "gaussian", "delta": 1e-5}), (1, 2, 60, 2000)),
-        *product((COMPOSED,), (1, 2)),
-        *(pytest.param(COMPOSED, updates, marks=pytest.mark.long) for updates in (60, 2000)),
-    ],
-)
+@pytest.mark.parametrize(("privacy", "updates"), COUNTED)
 def test_the_audit_claims_as_many_answers_on_its_own(privacy, updates, tasks, buffer, local_steps):
-    raw = scene().model_dump()
-    algorithm = raw["algorithm"] | {"buffer": buffer, "local_steps": local_steps}
-    found = scene(
-        run={"seed": 1, "updates": updates},
-        protocol=raw["protocol"] | {"tasks": tasks},
-        algorithm=algorithm,
-        privacy=raw["privacy"] | privacy,
+    algorithm = {"buffer": buffer, "local_steps": local_steps}
+    found = scene().replace(
+        run={"updates": updates}, protocol={"tasks": tasks}, algorithm=algorithm, privacy=privacy
     )
     accountant, _ = gradients_of(found.accountant)
     owed = claims.owed(found)
