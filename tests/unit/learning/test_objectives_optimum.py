@@ -172,6 +172,7 @@ def test_excess_keeps_its_digits_close_to_the_optimum(loss):
             assert large / small == pytest.approx(100, rel=1e-3)
 
 
+@pytest.mark.oracle("gradient, fitness and optimum from second moments")
 @pytest.mark.parametrize("theta_max", BOXES)
 def test_the_squared_loss_from_records_is_the_ridge_objective_from_moments(theta_max):
     """Two ways to one objective, with no line in common."""
