@@ -38,14 +38,6 @@ from tests.tables import table
 DATA = Path(__file__).parent / "data"
 
 
-def exponential(mean: float) -> dict[str, Any]:
-    return {"kind": "exponential", "mean": mean}
-
-
-def constant(value: float) -> dict[str, Any]:
-    return {"kind": "constant", "value": value}
-
-
 FAMILIES = {
     "data": DataSpec,
     "split": Split,

@@ -5,26 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.specification import EACH_OWNER, Spec, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import (
-    Always,
-    Availability,
-    Bernoulli,
-    Diurnal,
-    Intervals,
-    OnOff,
-    Outages,
-)
+from asyncdp_sim.network import availability as kinds
+from asyncdp_sim.network.availability import Availability, Bernoulli
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from tests.conformance.members import DATA, constant, examples, exponential, said
+from tests.conformance.members import DATA, examples, said
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
@@ -38,15 +30,9 @@ UNLIMITED = 10**6
 CLOCK = (EventKind.clock_tick, EventKind.clock_dropped)
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 
-NEVER: dict[str, list[dict[str, Any]]] = {
-    "always": [{}],
-    "bernoulli": [{"probability": 1.0}, {"probability": [1.0] * N}],
-    "on-off": [{"on": constant(1e9), "off": constant(1e-3)}],
-    "diurnal": [{"period": 3.0, "low": 1.0, "high": 1.0, "phase": "uniform"}],
-    "churn": [{}, {"lifetime": constant(UNTIL)}],
-    "outages": [{"groups": [[1, 2], [2, 3]], "gap": constant(UNTIL), "length": exponential(1.0)}],
-    "intervals": [{"path": str(DATA / "always_online.csv")}],
-}
+TABLE = table(__file__, "availability.toml")
+NEVER = [(which, fields) for which in TABLE["never"] for fields in TABLE["never"][which]]
+NEVER.append(("intervals", {"path": str(DATA / "always_online.csv")}))
 """Kinds that can be set so that no owner is offline within the horizon, each set so."""
 
 
@@ -155,7 +141,7 @@ def dark_ticks(trace: Trace, owner: int) -> int:
 
 @pytest.mark.parametrize(
     "availability",
-    [Bernoulli(probability=0.5), Diurnal(period=1.0, low=0.2, high=0.8)],
+    [Bernoulli(probability=0.5), kinds.Diurnal(period=1.0, low=0.2, high=0.8)],
     ids=lambda spec: spec.kind,
 )
 def test_a_share_of_no_ticks_is_not_a_number(availability):
@@ -197,7 +183,7 @@ def scheduled(availability: Availability) -> bool:
     """Whether it draws nothing at all, or has laws that are all constants, or none."""
     laws = [v for _, v in availability if isinstance(v, Spec)]
     fixed = len(laws) > 0 and all(law.variance == 0 for law in laws)
-    return fixed or drawn_by(availability) == drawn_by(Always())
+    return fixed or drawn_by(availability) == drawn_by(kinds.Always())
 
 
 def drawn_by(availability: Availability) -> set[bytes]:
@@ -214,7 +200,6 @@ class Noted(Streams):
         super().__init__(seed)
         self.names: set[bytes] = set()
 
-    @override
     def take(self, said: bytes) -> None:
         super().take(said)
         self.names.add(said)
@@ -231,7 +216,7 @@ def test_adding_owners_leaves_the_others_availability_unchanged(availability, mo
 
 def longer(availability: Availability, n: int) -> Availability:
     """The same for more owners: lists with one value per owner go on as they began."""
-    marked = {"names": availability.names} if isinstance(availability, Intervals) else {}
+    marked = {"names": availability.names} if isinstance(availability, kinds.Intervals) else {}
     marked |= {name: value for name, value in availability if is_per_owner(availability, name)}
     lists = {name: value for name, value in marked.items() if isinstance(value, tuple)}
     return availability.model_copy(update={k: (v * n)[:n] for k, v in lists.items()})
@@ -243,8 +228,8 @@ def is_per_owner(spec: Spec, name: str) -> bool:
 
 def test_adding_a_group_leaves_the_others_unchanged():
     laws = {"gap": Exponential(mean=1.0), "length": Exponential(mean=0.5)}
-    few = traced(Outages(groups=[[1], [2]], **laws))
-    more = traced(Outages(groups=[[1], [2], [3]], **laws))
+    few = traced(kinds.Outages(groups=[[1], [2]], **laws))
+    more = traced(kinds.Outages(groups=[[1], [2], [3]], **laws))
     for owner in (1, 2):
         assert presence(more, owner) == presence(few, owner)
     assert presence(few, 3) == []
@@ -268,9 +253,7 @@ def test_availability_does_not_move_the_clocks(availability):
         assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    ("which", "fields"), [(which, fields) for which in NEVER for fields in NEVER[which]]
-)
+@pytest.mark.parametrize(("which", "fields"), NEVER)
 def test_what_never_triggers_changes_nothing(which, fields):
     always = traced({"kind": "always"})
     assert len(always.updates) > 30
@@ -281,18 +264,17 @@ def test_a_day_without_swing_is_a_coin():
     """With low = high every kind of phase leaves the same draws as ``bernoulli``."""
     coin = told(traced(Bernoulli(probability=0.4)))
     for phase in (0.25, "uniform", [0.0, 0.1, 0.2]):
-        assert told(traced(Diurnal(period=2.0, low=0.4, high=0.4, phase=phase))) == coin
+        assert told(traced(kinds.Diurnal(period=2.0, low=0.4, high=0.4, phase=phase))) == coin
 
 
 def test_phases_count_periods_and_wrap_around():
-    day = Diurnal(period=2.0, low=0.1, high=0.9)
+    day = kinds.Diurnal(period=2.0, low=0.1, high=0.9)
     assert day.at(0.5, 0.0) == pytest.approx(0.9)  # a quarter of a period: the peak
     assert day.at(1.5, 0.0) == pytest.approx(0.1)
     assert day.at(0.0, 0.25) == pytest.approx(0.9)
     assert day.at(0.7, 0.0) == pytest.approx(day.at(0.7 + 2 * 2.0, -3.0))
 
 
-TABLE = table(__file__, "availability.toml")
 STATIONARY: dict[str, dict[str, dict[str, Any]]] = TABLE["stationary"]
 
 
@@ -305,7 +287,7 @@ def test_on_off_starts_from_its_stationary_law(laws):
     standard error is √(s²/n). A start from a fresh period fails at the instants or at the count.
     """
     n = 1000
-    spec = parse(OnOff, {"kind": "on-off", **laws})
+    spec = parse(kinds.OnOff, {"kind": "on-off", **laws})
     trace = traced(spec, n, until=1.0, busy=False, rates=(1e-9,))
     events = trace.events[np.isin(trace.events["kind"], PRESENCE)]
     share = spec.online_share(1)[0]

@@ -25,7 +25,8 @@ from tests.together import together
 # Every law of durations knows its moments and draws integers that do not depend on blocks.
 
 LAWS = examples(Law)
-EACH = pytest.mark.parametrize("law", [law for law in LAWS if not law.instant], ids=said)
+TIMED = [law for law in LAWS if not law.instant]
+EACH = pytest.mark.parametrize("law", TIMED, ids=said)
 DRAWS = 100_000
 
 
@@ -62,7 +63,7 @@ def test_mean_and_variance_against_a_hundred_thousand_draws(law):
         assert 4 * variance_error < 0.2 * law.variance
 
 
-@one_in(2, "law", [law for law in LAWS if not law.instant], ids=said)
+@one_in(2, "law", TIMED, ids=said)
 def test_length_biased_draws_have_the_exact_mean_and_law(law):
     """z-tests on 10⁵ draws, |z| < 4 (fixed seed): P(biased ≤ x) = E[X; X ≤ x]/E X.
 
@@ -96,22 +97,6 @@ def test_durations_are_integers_from_zero_on(law):
     assert all(type(tick) is int for tick in ticks)
     assert min(ticks) >= 0
     assert len(ticks) == 5000  # without end
-
-
-@together
-@EACH
-def test_the_block_size_never_changes_the_values(law):
-    whole = drawn(law, 1000, 1000)
-    for block in (1, 2, 7, 16, 512):
-        assert drawn(law, 1000, block) == whole
-
-
-@together
-@EACH
-def test_the_stream_decides_the_values(law):
-    assert drawn(law, 50, 16) == drawn(law, 50, 16)
-    if law.variance > 0:
-        assert drawn(law, 50, 16) != drawn(law, 50, 16, seed=2)
 
 
 @together
@@ -180,21 +165,29 @@ def test_a_list_of_rates_is_one_per_owner(clock):
     assert clock.faults(N) == []
 
 
-@EACH_CLOCK
-def test_the_block_size_never_changes_the_ticks(clock):
+@pytest.mark.parametrize("spec", [*TIMED, *CLOCKS], ids=said)
+def test_the_block_size_never_changes_the_values(spec):
     for owner in range(N):
-        whole = ticks(clock, owner, 1000, block=1000)
+        whole = series(spec, 1000, 1000, owner=owner)
         for block in (1, 2, 7, 16, 512):
-            assert ticks(clock, owner, 1000, block=block) == whole
+            assert series(spec, 1000, block, owner=owner) == whole
 
 
 @together
-@EACH_CLOCK
-def test_the_stream_decides_the_ticks(clock):
-    """Where it asks for one: another seed gives other ticks, and the same the same."""
-    assert ticks(clock, 0, 50) == ticks(clock, 0, 50)
-    assert (ticks(clock, 0, 50) != ticks(clock, 0, 50, seed=2)) == draws(clock)
-    assert draws(clock) or not clock.mixing
+@pytest.mark.parametrize("spec", [*TIMED, *CLOCKS], ids=said)
+def test_the_stream_decides_the_values(spec):
+    """Where it asks for one: another seed gives other values, and the same the same."""
+    varies = spec.variance > 0 if spec in TIMED else draws(spec)
+    assert series(spec, 50, 16) == series(spec, 50, 16)
+    assert (series(spec, 50, 16) != series(spec, 50, 16, seed=2)) == varies
+    assert varies or spec in TIMED or not spec.mixing
+
+
+def series(spec: Any, count: int, block: int, seed: int = 1, owner: int = 0) -> list[int]:
+    """Return durations of a law, which are no owner's, or ticks of an owner's clock."""
+    if spec in TIMED:
+        return drawn(spec, count, block, seed)
+    return ticks(spec, owner, count, block, seed)
 
 
 def draws(clock: Clock) -> bool:

@@ -1,48 +1,36 @@
-"""Every mechanism is attacked by the audit's own means, as it stands and with faults in it."""
+"""Every mechanism, attacked and judged by its density, faults included; every budget and bound."""
 
 from dataclasses import dataclass, replace
-from math import lgamma, log, pi
-from typing import Any, ClassVar, Literal
+from math import inf, lgamma, log, pi
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.per_answer import audit_answer
+from asyncdp_sim.audits.per_answer import audit_answer, ratio
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy import guarantee
+from asyncdp_sim.learning.objectives import Ridge
+from asyncdp_sim.privacy import Privacy, guarantee, mechanisms
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.mechanisms import (
-    AnswerNoise,
-    Array,
-    LaplaceMechanism,
-    Mechanism,
-    MechanismKind,
-    NoNoise,
-    OwnerBudgets,
-    PureMechanism,
-    Shape,
-    alike,
-    scale_of,
-)
-from asyncdp_sim.privacy.sensitivity import NormChoice
+from asyncdp_sim.privacy.accountants.pairs import mu_of
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, Array, Mechanism, alike
+from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
-from asyncdp_sim.sentences.label import label, named_guarantee
 from asyncdp_sim.sentences.scenario import describe
 from tests import scenes
 from tests.conformance.members import examples, said
-from tests.conformance.planted import FAULTS
 from tests.one_in import one_in
-from tests.verification.zscores import require, score, seen
+from tests.together import together
+from tests.verification.zscores import Score, require, score, seen
 
 # A mechanism that is no member: pure at L2 sensitivity, by the length of one draw of all.
 
@@ -58,37 +46,30 @@ class SphericalNoise(AnswerNoise):
     size: int
 
     @property
-    @override
     def variance(self) -> Array:
         return (self.size + 1) * np.square(self.scale)
 
     @property
-    @override
     def added(self) -> None:
         return None
 
     @property
-    @override
     def figures(self) -> dict[str, Array]:
         return {"spherical with scale": self.scale}
 
-    @override
     def width(self, size: int) -> int:
         """Return how many numbers are drawn: p for a direction, 2p for a length."""
         return 3 * size
 
-    @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         return generator.standard_normal((count, self.width(size)))
 
-    @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         """Return g + b w: half of a χ² number of 2p degrees is a Gamma(p, 1) number."""
         toward, squares = rows[:, : self.size], np.square(rows[:, self.size :]).sum(axis=1)
         length = self.scale[owners] * squares / 2
         return gradients + toward * (length / np.linalg.norm(toward, axis=1))[:, None]
 
-    @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale, p = answers - gradients, self.scale[owners], self.size
         sphere = log(2) + p / 2 * log(pi) - lgamma(p / 2)
@@ -98,24 +79,78 @@ class SphericalNoise(AnswerNoise):
         return np.where(scale > 0, found, np.where(alike(residual, 0.0, answers), 0.0, -np.inf))
 
 
-class SphericalMechanism(PureMechanism):
+class SphericalMechanism(mechanisms.PureMechanism):
     """Spherical noise on a whole answer: ε-DP at L2 sensitivity."""
 
-    norm: ClassVar[Norm] = "l2"
-    norms: ClassVar[tuple[NormChoice, ...]] = ("l2",)
+    norm = "l2"
+    norms = ("l2",)
     pair = None
     laplace_variance = False
-    shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
+    shapes = ("vector",)
     gridded = False
     together = True
     noise_name = "spherical"
 
     kind: Literal["spherical"] = "spherical"
 
-    @override
     def noise(self, influence, allowance):
-        return SphericalNoise(scale_of(influence, allowance), influence.size)
+        return SphericalNoise(mechanisms.scale_of(influence, allowance), influence.size)
 
+
+# Faults of noise, to be planted in any mechanism.
+
+
+class Planted:
+    """Noise that says of itself what the right one says."""
+
+    def __init__(self, right: Any) -> None:
+        self.right = right
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.right, name)
+
+    def exact(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        """Return what is sent of gradients without noise: on a grid, the nearest point."""
+        silent = replace(self.right, scale=np.zeros_like(self.right.scale))
+        return silent.add_noise(owners, gradients.copy(), rows)
+
+
+class Silent(Planted):
+    """No noise at all, whatever it says."""
+
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        return self.exact(owners, gradients, rows)
+
+
+class Quieter(Planted):
+    """0.8 of the noise that its density has."""
+
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        return smaller(self.right).add_noise(owners, gradients, rows)
+
+
+class OneDraw(Planted):
+    """The first coordinate's noise on all of them, as an attacker knows who knows that."""
+
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        noise = self.right.add_noise(owners, np.zeros_like(gradients), rows)
+        return self.exact(owners, gradients, rows) + noise[:, :1]
+
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        rows = np.ones((len(owners), self.width(answers.shape[1])))
+        noise = answers - self.exact(owners, np.broadcast_to(gradients, answers.shape), rows)
+        return np.where(alike(noise, noise[:, :1], answers), 0.0, -np.inf)
+
+
+def smaller(noise: Any) -> AnswerNoise:
+    """Noise of 0.8 of its scale."""
+    return replace(noise, scale=0.8 * noise.scale)
+
+
+FAULTS = {"no noise": Silent, "0.8 of the noise": smaller, "one draw": OneDraw}
+
+
+# Attacks on answers, and what noise says of itself.
 
 ORACLE = pytest.mark.oracle(
     "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
@@ -131,7 +166,6 @@ FEW = 2
 that lies along a shift, and alone costs what it may, falls with every further one. Losses of
 Gaussian noise have one law in all."""
 CHARGES = [1.0, 3.0]
-OUTSIDE = "python:own.py:Own sha256:00e2"
 RECORDS = np.array([20, 20])
 
 
@@ -147,7 +181,7 @@ def scenario(mechanism, epsilon=1.0, answers=1, size=SIZE):
     )
 
 
-def under_attack(mechanism: MechanismKind, epsilon: float = 1.0) -> Scenario:
+def under_attack(mechanism: mechanisms.MechanismKind, epsilon: float = 1.0) -> Scenario:
     """A scenario in as many coordinates as let an attack on answers show what they cost."""
     rare = mechanism.norm == "l2" and mechanism.composition != "gaussian"
     return scenario(mechanism, epsilon, size=FEW if rare else SIZE)
@@ -286,7 +320,7 @@ def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(mechan
 @pytest.mark.parametrize("mechanism", NOISY, ids=said)
 def test_a_mechanism_that_states_no_noise_is_never_private(mechanism):
     given = scenario(mechanism)
-    problem, none = ready(given), NoNoise(np.zeros(2))
+    problem, none = ready(given), mechanisms.NoNoise(np.zeros(2))
     for noise, private in ((problem.noise, True), (none, False)):
         found = guarantee(
             given.privacy, problem.accountant, 1.0, SIZE, None, (0, 0), RECORDS, noise=noise
@@ -296,7 +330,7 @@ def test_a_mechanism_that_states_no_noise_is_never_private(mechanism):
         assert ("adds no noise" in " ".join(found.reasons)) is not private
 
 
-class Unproven(LaplaceMechanism):
+class Unproven(mechanisms.LaplaceMechanism):
     """A mechanism that nobody vouches for, and that composes by a rule of its own."""
 
     composition = "own"
@@ -305,7 +339,6 @@ class Unproven(LaplaceMechanism):
 class Half(Pure):
     """Charges half of what answers cost."""
 
-    @override
     def spent(self, released: Any) -> Any:
         return super().spent(released) / 2
 
@@ -313,13 +346,12 @@ class Half(Pure):
 class Cheap(Unproven):
     """Says that its answers cost half of what they do."""
 
-    @override
-    def accountant(self, allowance: OwnerBudgets) -> Half:
+    def accountant(self, allowance: mechanisms.OwnerBudgets) -> Half:
         return Half(allowance.answers, allowance.epsilon, allowance.epsilon)
 
 
-def by(mechanism: MechanismKind, answers: int) -> Scenario:
-    given = scenario(LaplaceMechanism(), 3.0, answers)
+def by(mechanism: mechanisms.MechanismKind, answers: int) -> Scenario:
+    given = scenario(mechanisms.LaplaceMechanism(), 3.0, answers)
     privacy = given.privacy.model_copy(update={"mechanism": mechanism})
     return given.model_copy(update={"privacy": privacy})
 
@@ -336,7 +368,7 @@ def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private():
 
 
 def test_without_a_textbook_a_mechanism_is_held_to_what_it_says():
-    known, own = owed(by(LaplaceMechanism(), 2))[1], owed(by(Unproven(), 2))[1]
+    known, own = owed(by(mechanisms.LaplaceMechanism(), 2))[1], owed(by(Unproven(), 2))[1]
     assert own.answers == known.answers == 2
     assert own.of_one() == known.of_one()
     assert [own.cost(count) for count in range(3)] == [known.cost(count) for count in range(3)]
@@ -344,33 +376,6 @@ def test_without_a_textbook_a_mechanism_is_held_to_what_it_says():
     for mechanism, refuted in ((Unproven(), False), (Cheap(), True)):
         given = by(mechanism, 2)
         assert attacked(given, ready(given)).exceeded is refuted
-
-
-@pytest.mark.parametrize("name", ["discrete-laplace", {"kind": "discrete-laplace"}, OUTSIDE])
-def test_labels_name_the_noise(name):
-    manifest = {
-        "scenario": {"privacy": {"mechanism": name, "epsilon": 1.0}, "owners": {"count": 2}},
-        "summary": {
-            "private": True, "epsilon_true": 1.0, "delta": 0.0, "timing_accounted": True,
-            "not_for_release": False, "queries_unseen": None,
-        },
-    }  # fmt: skip
-    known = name != OUTSIDE
-    if not known:
-        manifest["summary"]["private"] = None
-        manifest["warnings"] = ["not shown: the claim rests on code from outside"]
-    called = "discrete Laplace" if known else "python:own.py:Own"
-    claim = f"ε = 1 per owner over the run, pure ε-DP, {called} noise"
-    found = label([manifest])
-    assert found.private is (True if known else None)
-    shown = (
-        f"Private as claimed: {claim}."
-        if known
-        else f"NOT SHOWN to be private as claimed ({claim})"
-    )
-    assert found.text.startswith(shown)
-    if known:
-        assert named_guarantee([manifest]) == f"ε-DP, pure, {called} noise"
 
 
 def test_a_kind_alone_and_a_table_without_more_are_the_same():
@@ -398,7 +403,7 @@ def test_a_field_can_be_set_beneath_a_kind_that_stands_alone():
         set_path(Scenario, {"privacy": {"mechanism": "no-such"}}, "privacy.mechanism.gamma", 0.4)
 
 
-def learning(mechanism: MechanismKind) -> Scenario:
+def learning(mechanism: mechanisms.MechanismKind) -> Scenario:
     """Four updates whose answers cost ε = 6 each, and are mostly noise."""
     raw = scenario(mechanism, 24.0).plain()
     raw["run"] |= {"updates": 4, "replicates": 600}
@@ -418,3 +423,229 @@ def test_exact_moments_are_what_runs_come_to(mechanism):
     psi = np.asarray(curve["relative_fitness"][ends])
     require([score("ψ", psi, found.psi[-1])], error=0.1)
     assert found.psi[-1] > 3 * found.noise_free
+
+
+# The price of a shift by a mechanism's own density, and whether its answers follow that.
+#
+# Of noise of L2 shape few answers cost nearly as much as any, the fewer the more coordinates there
+# are, and counting answers shows little of it. Its density tells at once: the most is lost along
+# the line through both gradients.
+
+ALONG = np.sort([*np.linspace(-1, 2, 29), 0.0, 1.0])
+"""Answers on the line, where the first gradient is 0, and the second 1; off the edges of steps."""
+LEVELS = (-0.7, -0.1, 0.3, 0.6)
+"""Of what an answer may cost: losses that are told apart, none of which has a share of its own."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Two gradients as far apart as a record moves them, and an owner's noise on them."""
+
+    noise: Any
+    first: Array
+    second: Array
+
+    def losses(self, answers: Array) -> Array:
+        """Return ln p(answer | second) − ln p(answer | first)."""
+        owners = np.zeros(len(answers), dtype=np.int64)
+        return ratio(self.noise, owners, answers, self.first[None], self.second[None])
+
+    def answers(self, gradient: Array, runs: int, seed: int) -> Array:
+        rows = self.noise.rows(np.random.default_rng(seed), runs, len(gradient))
+        hidden = np.tile(gradient, (runs, 1))
+        return np.asarray(self.noise.add_noise(np.zeros(runs, dtype=np.int64), hidden, rows))
+
+    def on_line(self) -> Array:
+        """Return answers without noise, on the grid if there is one, along the line."""
+        points = self.first + ALONG[:, None] * (self.second - self.first)
+        rows = np.ones((len(points), self.noise.width(len(self.first))))
+        exact = self.noise if isinstance(self.noise, Planted) else Planted(self.noise)
+        return np.asarray(exact.exact(np.zeros(len(points), dtype=np.int64), points, rows))
+
+    def most(self, *, gaussian: bool) -> float:
+        """Return the largest loss on the line; of Gaussian noise μ, as losses have no largest."""
+        found = self.losses(self.on_line())
+        if gaussian:  # they grow by μ² from the first gradient to the second
+            return float(np.diff(np.interp((0, 1), ALONG, found))[0] ** 0.5)
+        return float(np.abs(found).max())
+
+    def followed(self, runs: int, cost: float) -> list[Score]:
+        """Return E e^(−l/2) 1{l ≥ t} of the second, against E e^(l/2) 1{l ≥ t} of the first.
+
+        They are equal for every t if losses l are of the answers' own law, and not if of another.
+        """
+        here = self.losses(self.answers(self.second, runs, 1))
+        there = self.losses(self.answers(self.first, runs, 2))
+        levels = [share * cost for share in LEVELS]
+        return [
+            score(
+                f"loss ≥ {t:.3g}",
+                np.where(here >= t, np.exp(-here / 2), 0.0)
+                - np.where(there >= t, np.exp(there / 2), 0.0),
+                0.0,
+                1.0,
+            )
+            for t in levels
+        ]
+
+
+def shifts(given: Scenario, noise: Any, size: int, reach: float) -> list[Shift]:
+    """Return shifts of a length along one coordinate, and along all of them."""
+    order = 1 if given.privacy.norm == "l1" else 2
+    every = np.ones(size) / np.linalg.norm(np.ones(size), ord=order)
+    start = np.cos(np.arange(1.0, size + 1)) / size
+    return [Shift(noise, start, start + reach * each) for each in (np.eye(1, size)[0], every)]
+
+
+def claimed(given: Scenario) -> tuple[float, bool]:
+    """Return ε that one answer may cost, or μ where the claim is Gaussian, and which it is."""
+    claim = owed(given)[0].of_one()
+    return (mu_of(claim.epsilon, claim.delta) if claim.gaussian else claim.epsilon), claim.gaussian
+
+
+LINED = 0.99
+"""Of what an answer may cost, what the density has to lose on the line at least: a grid takes some.
+"""
+
+
+def judged(given: Scenario, noise: Any, runs: int = RUNS) -> tuple[float, list[Score]]:
+    """What the density loses at most, over what it may; and whether answers follow it."""
+    each = shifts(given, noise, SIZE, 2 * 1.0 / RECORDS[0])
+    may, gaussian = claimed(given)
+    most = max(shift.most(gaussian=gaussian) for shift in each)
+    return most / may, [found for shift in each for found in shift.followed(runs, may)]
+
+
+@one_in(2, "epsilon", CHARGES)
+@pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
+def test_a_density_loses_what_is_claimed_and_answers_follow_it(mechanism, epsilon):
+    """Whatever the shape of the noise, and in however many coordinates."""
+    given = scenario(mechanism, epsilon)
+    most, followed = judged(given, ready(given).noise)
+    assert LINED < most <= 1 + 1e-6
+    require(followed, error=0.01)
+
+
+@together
+@pytest.mark.parametrize("fault", [*FAULTS, "quieter than it says"])
+@pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
+def test_a_fault_is_seen_in_the_density_or_against_it(mechanism, fault):
+    given = scenario(mechanism)
+    wrong = (FAULTS | {"quieter than it says": Quieter})[fault](ready(given).noise)
+    most, followed = judged(given, wrong, RUNS // 6)
+    assert most > 1.1 or seen(followed) > 5
+
+
+# Every budget under every mechanism, and every way to bound a record's influence.
+
+ALLOWED = pytest.mark.oracle("number of answers that a budget allows, and their noise")
+
+N, T = 3, 50
+EACH_NOISY = pytest.mark.parametrize("mechanism", NOISY, ids=said)
+EACH_BUDGET = pytest.mark.parametrize("budget", examples(Budget), ids=said)
+EACH_BOUND = pytest.mark.parametrize("sensitivity", examples(Sensitivity), ids=said)
+
+
+def private(budget: Budget, mechanism: mechanisms.MechanismKind) -> Privacy:
+    return Privacy(
+        epsilon=[1.0, 2.0, 4.0],
+        delta=1e-6 if mechanism.needs_delta else None,
+        mechanism=mechanism,
+        sensitivity=Clip(bound=1.0),
+        budget=budget,
+    )
+
+
+@ALLOWED
+@together
+@EACH_NOISY
+@EACH_BUDGET
+def test_a_budget_allows_every_owner_a_whole_number_of_answers(budget, mechanism):
+    assert budget.faults(N) == []
+    privacy = private(budget, mechanism)
+    assert privacy.faults(N, Ridge(regularisation=1.0)) == []
+    allowed = privacy.answers_allowed(N, T)
+    assert len(allowed) == N
+    assert all(type(k) is int and k >= 1 for k in allowed)
+
+
+@ALLOWED
+@together
+@EACH_NOISY
+@EACH_BUDGET
+def test_no_number_of_allowed_answers_costs_more_than_the_budget(budget, mechanism):
+    privacy = private(budget, mechanism)
+    accountant = privacy.accountant_for(N, T)
+    allowed = accountant.answers
+    assert accountant.epsilon.tolist() == [1.0, 2.0, 4.0]
+    assert accountant.answers.tolist() == list(privacy.answers_allowed(N, T))
+    counts = np.stack([np.zeros(N, dtype=int), np.ones(N, dtype=int), allowed // 2, allowed])
+    charged = accountant.spent(np.sort(counts, axis=0))
+    assert not charged[0].any()
+    assert np.all(np.diff(charged, axis=0) >= 0)
+    assert np.all(charged <= accountant.epsilon)
+    if budget.prices(N) is None:
+        assert charged[-1] == pytest.approx(accountant.epsilon, rel=1e-5)
+    else:  # one more would not fit
+        over = accountant.spent(allowed + 1)
+        assert np.all(over > accountant.epsilon)
+
+
+@together
+@EACH_NOISY
+@EACH_BUDGET
+def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(budget, mechanism):
+    privacy = private(budget, mechanism)
+    noise = [privacy.noise_for(np.array([10, 20, 40]), T, xi, 4) for xi in (1.0, 2.0)]
+    assert np.all(noise[0].scale > 0)
+    assert noise[1].scale == pytest.approx(2 * noise[0].scale, rel=1e-12)
+
+
+@pytest.mark.oracle("answers without a mechanism")
+@together
+@EACH_NOISY
+@EACH_BUDGET
+def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(budget, mechanism):
+    """Also where ε was made infinite without asking whether that makes sense of a price."""
+    privacy = private(budget, mechanism).model_copy(update={"epsilon": inf})
+    noise = privacy.noise_for(np.array([10, 20, 40]), T, 1.0, 4)
+    assert noise.scale.tolist() == noise.variance.tolist() == [0.0] * N
+    if budget.prices(N) is not None:
+        assert privacy.answers_allowed(N, T) == (MOST_ANSWERS,) * N
+    assert np.isinf(privacy.accountant_for(N, T).spent(np.ones(N, dtype=int))).all()
+
+
+@together
+@EACH_BUDGET
+def test_traits_of_a_budget_are_what_it_does(budget):
+    longer = [budget.answers_allowed(N, updates) for updates in (T, 2 * T)]
+    assert (longer[0] != longer[1]) is (budget.follows_updates or budget.of_asked)
+    assert (budget.prices(N) is None) is (longer[0] is not None)
+    assert longer[0] is not None or not budget.named_answers
+    other = budget.sized(7)
+    assert other.answers_allowed(N, T) == ((T,) * N if budget.follows_updates else (7,) * N)
+
+
+@together
+@EACH_BOUND
+def test_traits_of_a_bound_are_what_it_does(sensitivity):
+    rows, targets = [np.full((4, 3), 100.0)], [np.full(4, 100.0)]
+    x, y = sensitivity.confine(rows, targets)
+    assert np.array_equal(x[0], rows[0]) is not sensitivity.bounds_records
+    assert np.array_equal(y[0], targets[0]) is not sensitivity.bounds_records
+    assert sensitivity.enforced or sensitivity.clip_bound is None
+    assert (len(sensitivity.faults(Ridge(regularisation=1.0))) > 0) is sensitivity.bounds_records
+    assert sensitivity.faults(Ridge(regularisation=1.0, theta_max=1.0)) == []
+
+
+@together
+@EACH_BOUND
+def test_a_bound_is_positive_and_grows_with_nothing_but_theta_and_p(sensitivity):
+    assert sensitivity.norm in (None, "l1", "l2", "l2-as-published")
+    for otherwise in ("l1", "l2"):
+        assert sensitivity.measured(otherwise) in ("l1", "l2")
+        boxes = [Ridge(regularisation=1.0, theta_max=theta_max) for theta_max in (0.1, 10.0)]
+        found = np.array([[sensitivity.xi(box, p, otherwise) for p in (1, 100)] for box in boxes])
+        assert np.all(found > 0)
+        assert np.all(np.diff(found, axis=0) >= 0)
+        assert np.all(np.diff(found, axis=1) >= 0)

@@ -31,15 +31,8 @@ _NODE = next(each for each in examples(Observer) if each.kind == "node")
 _SUMS = next(each for each in examples(Observer) if each.kind == "aggregate")
 EACH = pytest.mark.parametrize("observer", examples(Observer), ids=said)
 TABLE = table(__file__, "observers.toml")
-AVERAGING: dict[str, Any] = TABLE["averaging"]
-
-
-SUMMED: dict[str, Any] = TABLE["summed"]
-"""Of an observer that sees sums: one update, since owners answer once."""
-
-
-ROUNDS: dict[str, Any] = TABLE["rounds"]
-"""Of an observer that sees models of learning in rounds."""
+AVERAGING, SUMMED, ROUNDS = (TABLE[name] for name in ("averaging", "summed", "rounds"))
+"""Of observers of nodes, of sums (one update, since owners answer once), and of models."""
 
 
 def base(observer: ObserverKind | None) -> dict[str, Any]:
@@ -160,32 +153,21 @@ def test_who_differ_are_both_named():
     assert f", against {one.describe()}; or {two.describe()}" in text
 
 
-UNKNOWN_TO_BOTH = TABLE["unknown_to_both"]
-UNKNOWN_OF_SUMS = TABLE["unknown_of_sums"]
-UNKNOWN_TO_A_NODE = TABLE["unknown_to_a_node"]
+OBSERVERS = {"sums": _SUMS, "node": _NODE}
 
 
 @together
-@pytest.mark.parametrize(
-    ("observer", "tells", "cases"),
-    [
-        (_SUMS, "what a sum reveals", UNKNOWN_TO_BOTH + UNKNOWN_OF_SUMS),
-        (_NODE, "what a node learns", UNKNOWN_TO_BOTH + UNKNOWN_TO_A_NODE),
-    ],
-)
-def test_what_is_not_known_of_an_observer_is_refused_by_name(observer, tells, cases):
-    for changed, why in cases:
+@pytest.mark.parametrize("name", OBSERVERS)
+def test_what_is_not_known_of_an_observer_is_refused_by_name(name):
+    observer, tells = OBSERVERS[name], TABLE["tells"][name]
+    for changed, why in TABLE["unknown"]["both"] + TABLE["unknown"][name]:
         with pytest.raises(SpecError) as caught:
             scenario(observer, **changed)
         told = [each for each in caught.value.faults if each.key == "privacy.observer.kind"]
         known, _, given = why.partition(", given ")
-        assert [each.allowed for each in told] == [
-            f"{tells} is known only of {known}: allowed is transcript"
-        ]
+        allowed = f"{tells} is known only of {known}: allowed is transcript"
+        assert [each.allowed for each in told] == [allowed]
         assert told[0].given.partition(" with ")[2] == given
-
-
-OBSERVERS = {"sums": _SUMS, "node": _NODE}
 
 
 @together

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
@@ -53,21 +52,16 @@ ARRIVALS = (K.answer_delivered, K.answer_discarded, K.answer_collided, K.answer_
 def network(protocol: Protocol, channel: dict[str, Any], **more: Any) -> Network:
     if protocol.restarts_immediately and channel["kind"] == "csma":  # whose answers have to begin
         channel = channel | {"persistence": 1.0}
+    law = Exponential(mean=0.05)
     fields: dict[str, Any] = {
         "answers_allowed": BUDGETS,
         "updates": 10**6,
         "clock": PoissonClock(rate=3.0),
-        "latency": Latency(
-            query=Exponential(mean=0.05),
-            answer=Exponential(mean=0.05),
-            acknowledgement=Exponential(mean=0.05),
-        ),
+        "latency": Latency(query=law, answer=law, acknowledgement=law),
         "compute": Exponential(mean=0.1),
-        "protocol": protocol,
         "answers_per_update": None if protocol.makes_updates else 1,
-        "channel": parse(Channel, channel),
     }
-    return Network(**fields | more)
+    return Network(**fields | {"protocol": protocol, "channel": parse(Channel, channel)} | more)
 
 
 def traced(protocol: Protocol, channel: dict[str, Any], seed: int = 1, **more: Any) -> Trace:
@@ -337,7 +331,6 @@ class OneCoin(SlottedMedium):
         super().__init__(air, slot)
         self._draws = draws
 
-    @override
     def port(self, owner: int) -> Port:
         return Tossing(super().port(owner), self._air.kernel, self._slot, self._draws).transmit
 
@@ -362,8 +355,7 @@ class FirstComes(SlottedAloha):
 
     kind: Literal["first-comes"] = "first-comes"
 
-    @override
-    def open(self, kernel: Kernel, streams: Any, n_owners: int) -> OneCoin:
+    def open(self, kernel: Kernel, streams: Any, *_: Any) -> OneCoin:
         draws = uniforms(partial(streams.generator, "coin"))
         return OneCoin(Air(kernel), to_ticks(self.slot), draws)
 

@@ -9,6 +9,9 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.runs.run import run
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
 Array = np.ndarray
@@ -49,18 +52,6 @@ def same_path(found: Trajectory, expected: Trajectory) -> None:
     assert found.record_every == expected.record_every
 
 
-def loss(x: Array, y: Array, theta: Array) -> float:
-    """Mean squared error of one owner, record by record."""
-    return sum((y[j] - sum(theta * x[j])) ** 2 for j in range(len(y))) / len(y)
-
-
-def objective(features: Sequence[Array], targets: Sequence[Array], sigma: float, t: Array) -> float:
-    """f(θ), summed over records one by one."""
-    n = sum(len(y) for y in targets)
-    shares = (len(y) / n * loss(x, y, t) for x, y in zip(features, targets, strict=True))
-    return sigma / 2 * float(t @ t) + sum(shares)
-
-
 def traces(count: int, n_owners: int, updates: int, until: float | None = None) -> list[Trace]:
     network = Network(
         answers_allowed=(updates,) * n_owners,
@@ -70,3 +61,18 @@ def traces(count: int, n_owners: int, updates: int, until: float | None = None) 
     )
     streams = Streams(4)
     return [simulate(network, streams.within("replicate", r)) for r in range(1, count + 1)]
+
+
+def live_is_replay(asked: Scenario) -> RunResult:
+    """Run a scenario in both ways, which have the same bits, and return the replay."""
+    lived, replayed = (
+        run(asked.replace(run={"learning": how}), events=True) for how in ("live", "replay")
+    )
+    assert lived.fingerprints == replayed.fingerprints
+    for one, two in zip(lived.traces, replayed.traces, strict=True):
+        assert one.events.tolist() == two.events.tolist()
+    for name in ("curve", "starts", "models", "clipped"):
+        one, two = getattr(lived.learned, name), getattr(replayed.learned, name)
+        assert one.tobytes() == two.tobytes(), name
+    assert np.isfinite(replayed.learned.models).all()
+    return replayed

@@ -1,7 +1,6 @@
 """Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
 
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import AnswerBatch, NoisyStatistics, Setting
 from asyncdp_sim.learning.algorithms.noisy_statistics import NoisyStatisticsSteps, Statistics
@@ -23,26 +21,15 @@ from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
-from tests.together import together
-from tests.unit.learning.problems import scopes as replicates
-
-scopes = partial(replicates, seed=1)
+from tests.unit.learning.problems import scopes
 
 NO_POINTS = np.zeros((1, 2))
 BASE = table(__file__, "scenes.toml")["statistics"]
 DOMAIN, ONCE = (BASE["privacy"][name] for name in ("sensitivity", "budget"))
-PROTOCOLS: dict[str, dict[str, Any]] = {
-    "request": {"kind": "request", "busy": "queue"},
-    "rounds": {"kind": "rounds"},
-}
 
 
-def scenario(
-    protocol: str | dict[str, Any] = "request", learning: str = "replay", **parts: Any
-) -> Scenario:
-    table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
-    run = BASE["run"] | {"learning": learning}
-    return parse(Scenario, {**BASE, "run": run, "protocol": table, **parts})
+def scenario(**parts: Any) -> Scenario:
+    return parse(Scenario, BASE | parts)
 
 
 def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:
@@ -186,21 +173,11 @@ def test_an_answer_counts_its_own_bytes():
     assert scenario().network.query_numbers is None
 
 
-REFUSED = table(__file__, "statistics_refused.toml")
-
-
-@together
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(case):
-    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **REFUSED[case]["changed"]}
-    with pytest.raises(SpecError, match=REFUSED[case]["said"]) as caught:
-        scenario(privacy=privacy)
-    assert len(caught.value.faults) == 1
-
-
 def test_a_horizon_of_one_answer_is_one_answer():
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
-    outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))
+    outcome = run(
+        scenario(protocol={"kind": "rounds"}, privacy=privacy, run={"updates": 1, "replicates": 2})
+    )
     assert outcome.summary["max_spent_ratio"] == 1.0
     assert not any(" ended after " in warning for warning in outcome.warnings)
 

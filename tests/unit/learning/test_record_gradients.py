@@ -76,10 +76,10 @@ def softmax(
     return SoftmaxRecords(x, y, loss, clip, norm)
 
 
-def judge(case: Case, x: Any, y: Any) -> Any:
-    """Return what judges models of a case, with σ = 0.05."""
+def judge(case: Case, x: Any, y: Any, sigma: float = 0.05, theta_max: float | None = None) -> Any:
+    """Return what judges models of a case."""
     kind: Any = PerceptronObjective if case.made is perceptron else LinearObjective
-    return kind(case.made(case.loss, x, y), 0.05, None)
+    return kind(case.made(case.loss, x, y), sigma, theta_max)
 
 
 def of_prediction(loss: Loss, z: float, y: float) -> tuple[float, float]:
@@ -154,9 +154,11 @@ def targets(case: Case, rng: np.random.Generator, count: int) -> Array:
 
 def data(case: Case, sizes: tuple[int, ...] = (40, 1, 9)) -> tuple[list[Array], list[Array]]:
     x, y = records(1, sizes, D)
-    if case.loss.classifies:
+    if isinstance(case.loss, SoftmaxLoss):
         rng = np.random.default_rng(1)
         y = [targets(case, rng, n) for n in sizes]
+    elif case.loss.classifies:
+        y = [np.where(t < 0, -1.0, 1.0) for t in y]
     if case.constant:
         x = [np.asfortranarray(np.column_stack([a, np.ones(len(a))])) for a in x]
     elif sizes[0] > 3:
@@ -370,24 +372,17 @@ def of_owners(model, some, clip):
 @together
 @pytest.mark.parametrize("clip", [None, 0.8])
 @pytest.mark.parametrize("model", examples())
-def test_gradients_are_the_means_of_their_parts(model, clip):
-    whole = of_owners(model, slice(None), clip)
+def test_gradients_and_sampled_ones_are_the_means_of_their_parts(model, clip):
     point = np.linspace(-0.4, 0.7, model.numbers(3))[None]
-    found = whole.gradient(FIRST, point)
-    parts = [of_owners(model, some, clip).gradient(FIRST, point) * len(some) for some in PLACES]
-    np.testing.assert_allclose(found, np.sum(parts, axis=0) / RECORDS, **EXACT)
-    assert found.dtype == np.float64
 
+    def both(some: Any) -> Array:
+        rows = of_owners(model, some, clip)
+        sampled = rows.included(FIRST, point, UNIFORMS[:, some], 0.6)
+        return np.concatenate([rows.gradient(FIRST, point), sampled])
 
-@pytest.mark.parametrize("model", examples())
-def test_sampled_gradients_are_the_sums_of_their_parts(model):
-    point, q = np.linspace(-0.4, 0.7, model.numbers(3))[None], 0.6
-    found = of_owners(model, slice(None), 0.8).included(FIRST, point, UNIFORMS, q)
-    parts = [
-        of_owners(model, some, 0.8).included(FIRST, point, UNIFORMS[:, some], q) * len(some)
-        for some in PLACES
-    ]
-    np.testing.assert_allclose(found, np.sum(parts, axis=0) / RECORDS, **EXACT)
+    whole, parts = both(slice(None)), [both(some) * len(some) for some in PLACES]
+    np.testing.assert_allclose(whole, np.sum(parts, axis=0) / RECORDS, **EXACT)
+    assert whole.dtype == np.float64
 
 
 def test_second_moments_are_the_means_of_their_parts():

@@ -1,61 +1,61 @@
 """Replay: the same bits for one run or many, for one cell or many, live or not."""
 
-import tomllib
+import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
+from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.budgets import BudgetSchedule
-from asyncdp_sim.privacy.mechanisms import (
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    NoNoise,
-)
+from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise
+from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.run import reproduce, run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Trace
+from asyncdp_sim.sentences.result import result_lines
+from asyncdp_sim.sweeps.grid import grid
+from asyncdp_sim.sweeps.sweep import sweep
+from asyncdp_sim.trace import Ending, Trace
 from tests.one_in import one_in
-from tests.unit.learning.problems import records, same_path, traces
-from tests.unit.learning.problems import scopes as replicates
+from tests.tables import table
+from tests.unit.learning.problems import live_is_replay, records, same_path, scopes, traces
 
 # Live is the definition; replay gives the same, bit for bit, in whole runs of every sort.
 
-CASES = tomllib.loads(Path(__file__).with_name("live_is_replay.toml").read_text(encoding="utf-8"))
+CASES = table(__file__, "live_is_replay.toml")
 BASE = CASES.pop("base")
 
 
-def learned(case: str, learning: str = "replay", **parts: Any) -> RunResult:
+def scenario(case: str, **parts: Any) -> Scenario:
     raw = {**BASE, **CASES[case], **parts}
     del raw["stale"]
-    return run(parse(Scenario, raw | {"run": raw["run"] | {"learning": learning}}), events=True)
+    return parse(Scenario, raw)
+
+
+def learned(case: str, **parts: Any) -> RunResult:
+    return run(scenario(case, **parts))
 
 
 @one_in(3, "case", CASES)
 def test_live_equals_replay(case):
-    replayed, lived = (learned(case, how) for how in ("replay", "live"))
-    assert lived.fingerprints == replayed.fingerprints
-    for one, two in zip(lived.traces, replayed.traces, strict=True):
-        assert one.events.tolist() == two.events.tolist()
-    for name in ("curve", "starts", "models", "clipped"):
-        assert np.array_equal(getattr(lived.learned, name), getattr(replayed.learned, name)), name
-    assert np.isfinite(lived.learned.models).all()
-    assert max(trace.n_updates for trace in lived.traces) >= 2
-    stale = max(int(trace.updates["staleness"].max()) for trace in lived.traces)
+    replayed = live_is_replay(scenario(case))
+    assert max(trace.n_updates for trace in replayed.traces) >= 2
+    stale = max(int(trace.updates["staleness"].max()) for trace in replayed.traces)
     assert (stale > 0) is CASES[case]["stale"]
 
 
@@ -75,7 +75,8 @@ PAIRS = {
 )
 @pytest.mark.parametrize("learning", ["live", "replay"])
 def test_models_that_diverge_are_infinite_without_a_warning(case, parts, learning):
-    assert not np.isfinite(learned(case, learning, **(DIVERGING | parts)).learned.models).any()
+    diverging = scenario(case, **(DIVERGING | parts)).replace(run={"learning": learning})
+    assert not np.isfinite(run(diverging).learned.models).any()
 
 
 @pytest.mark.long
@@ -109,7 +110,7 @@ def path(
         Setting(quadratic.weights, p, 40, 0.3, theta_max)
     )
     gradients = quadratic if moments else LinearRecords(x, y, clip)
-    scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
+    scopes = [Streams(1).within("replicate", first + r) for r in range(len(several))]
     return replay(several, steps, AnswerModel(gradients, LaplaceNoise(SCALE)), scopes, record_every)
 
 
@@ -121,18 +122,12 @@ def hundred() -> list[Trace]:
     return found
 
 
-@one_in(2, "p", [1, 2, 10, 50, 65, 200])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(hundred, p):
-    _compare(hundred, p, moments=True, clip=None)
+WAYS = [(p, True, None) for p in (1, 2, 10, 50, 65, 200)]
+WAYS += [(p, False, clip) for p in (1, 10, 50) for clip in (None, 5.0)]
 
 
-@one_in(2, "clip", [None, 5.0])
-@pytest.mark.parametrize("p", [1, 10, 50])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_records(hundred, p, clip):
-    _compare(hundred, p, moments=False, clip=clip)
-
-
-def _compare(hundred: list[Trace], p: int, *, moments: bool, clip: float | None) -> None:
+@one_in(2, ("p", "moments", "clip"), WAYS)
+def test_bits_do_not_depend_on_the_number_of_replicates(hundred, p, moments, clip):
     everyone = path(hundred, p, moments=moments, clip=clip)
     for count in (1, 2, 3, 33):
         few = path(hundred[:count], p, moments=moments, clip=clip)
@@ -152,8 +147,8 @@ def test_replay_equals_a_loop_over_one_trace(hundred):
     steps = AsyncGossip(rho=60.0, initial="uniform").steps(
         Setting(quadratic.weights, 4, 40, 0.3, 3.0)
     )
-    state = steps.init([Streams(2).within("replicate", 7)])
-    rows = Streams(2).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
+    state = steps.init([Streams(1).within("replicate", 7)])
+    rows = Streams(1).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
     models = [state.central[0].copy()]
     for row, owner in zip(rows, trace.updates["owner"], strict=True):
         index = np.array([owner - 1])
@@ -203,19 +198,8 @@ def test_a_replicate_without_updates_stays_at_its_start(hundred):
         assert found.clipped[0] == 0
 
 
-def test_a_run_that_diverges_says_so_without_a_warning():
-    several = traces(2, 3, 400)
-    x, y = records(1, SIZES, 3)
-    quadratic = Quadratic.from_records(x, y, 0.3, None)
-    steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
-    scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
-    found = replay(several, steps, AnswerModel(quadratic, LaplaceNoise(SCALE)), scopes, 1)
-    assert not np.isfinite(found.final).any()
-
-
 # Cells that learn together, whatever their replies are: to the bit what each gives alone.
 
-scopes = partial(replicates, seed=2)
 
 SHARES = np.array([0.5, 0.2, 0.3])
 RECORDS, *OTHERS = (LinearRecords(*records(seed, SIZES, 4), clip=2.0) for seed in (1, 2, 3, 4))
@@ -250,9 +234,9 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
     "one draw for all coordinates": lambda n: cell_task(
         noise=LaplaceNoise((n + 1) * SCALE, "scalar-as-published")
     ),
-    "a Gaussian": lambda n: cell_task(noise=GaussianNoise((n + 1) * SCALE)),
+    "a Gaussian": lambda n: cell_task(noise=mechanisms.GaussianNoise((n + 1) * SCALE)),
     "a grid": lambda n: cell_task(noise=DiscreteLaplaceNoise(SCALE, np.full(3, 2.0 ** -(9 + n)))),
-    "silence": lambda n: cell_task(noise=NoNoise(np.zeros(3)), rho=60.0 + n),
+    "silence": lambda n: cell_task(noise=mechanisms.NoNoise(np.zeros(3)), rho=60.0 + n),
     "records": lambda n: cell_task(seed=1 + 4 * n),
     "clipped records": lambda n: cell_task(rho=60.0 + n, reply={"gradients": RECORDS}),
     "clipped records of others": lambda n: cell_task(reply={"gradients": OTHERS[n]}),
@@ -317,28 +301,28 @@ def test_each_watch_is_shown_its_own_cells_queries(hundred):
     assert met[0] != met[2]
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, kind: type[Any], method: str, place: int) -> list[Any]:
+    """Return a list that grows by an argument of every call of a method."""
+    seen, kept = [], getattr(kind, method)
+
+    def noted(self: Any, *given: Any) -> Any:
+        seen.append(given[place])
+        return kept(self, *given)
+
+    monkeypatch.setattr(kind, method, noted)
+    return seen
+
+
 @pytest.mark.parametrize("which", ["clipped records", "clipped records of others"])
 def test_gradients_are_asked_once_for_all_cells(hundred, monkeypatch, which):
-    asked, gradient = [], LinearRecords.gradient
-
-    def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
-        asked.append(len(owners))
-        return gradient(self, owners, points)
-
-    monkeypatch.setattr(LinearRecords, "gradient", counted)
+    asked = counted(monkeypatch, LinearRecords, "gradient", 0)
     cells = [PAIRS[which](n) for n in range(3)]
     dict(replay_together(hundred[:9], cells, lambda: scopes(9)))
-    assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
+    assert [len(owners) for owners in asked] == [3 * 9] * max(t.n_updates for t in hundred[:9])
 
 
 def test_noise_is_drawn_once_for_all_cells_that_memory_holds(hundred, monkeypatch):
-    drawn, rows = [], LaplaceNoise.rows
-
-    def counted(self: LaplaceNoise, generator: Any, count: int, size: int) -> Any:
-        drawn.append(count)
-        return rows(self, generator, count, size)
-
-    monkeypatch.setattr(LaplaceNoise, "rows", counted)
+    drawn = counted(monkeypatch, LaplaceNoise, "rows", 1)
     cells = [PAIRS["noise"](n) for n in range(3)]
     whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
     once = sum(drawn)
@@ -349,3 +333,134 @@ def test_noise_is_drawn_once_for_all_cells_that_memory_holds(hundred, monkeypatc
         assert sum(drawn) == times * once
         for number, path in whole.items():
             same_path(found[number], path)
+
+
+# Runs that end at a target.
+
+CENTRAL = {"algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.3}}
+SCENES = table(__file__, "scenes.toml")
+TIMED, TARGETS = SCENES["timing"], SCENES["ways"]["target"]
+TIMINGS = SCENES["ways"]["timing"]
+
+
+def aiming(*, run: dict[str, Any] | None = None, **parts: Any) -> Scenario:
+    return parse(Scenario, {**TIMED, "run": TIMED["run"] | (run or {}), **parts})
+
+
+def aimed(**parts: Any) -> RunResult:
+    return run(aiming(**parts), events=True)
+
+
+def replayed(outcome: RunResult) -> np.ndarray:
+    """The final models of learning over the recorded traces."""
+    task, streams = outcome.problem.task, Streams(outcome.scenario.run.seed)
+    scopes = [streams.within("replicate", number) for number in outcome.numbers]
+    return replay(outcome.traces, task.steps, task.reply, scopes, 1, task.asks).final
+
+
+@one_in(3, "parts", TIMINGS.values(), ids=TIMINGS)
+def test_live_is_the_replay_of_its_trace(parts):
+    ended = aimed(**parts, run={"target": 0.5})
+    assert {trace.ending for trace in ended.traces} == {Ending.target}
+    assert np.array_equal(replayed(ended), ended.learned.models)
+
+
+@one_in(4, "parts", TIMINGS.values(), ids=TIMINGS)
+def test_a_target_that_is_not_reached_changes_nothing(parts):
+    never = {"target": 1e-300}
+    plain = aimed(**parts)
+    assert aimed(**parts, run=never).fingerprints == plain.fingerprints
+    assert aimed(**parts, run={"learning": "replay"}).fingerprints == plain.fingerprints
+
+
+def test_good_enough_is_enough():
+    """f = ‖θ − y‖²/2 over unit rows, with y = (0, 2) and a third row that nothing explains."""
+    x, y = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 2.0, 1.0])
+    quadratic = Quadratic.from_records([x], [y], 0.0, None)
+    # f(θ) = (θ_1² + (θ_2 − 2)² + 1)/3: least 1/3, and ψ = θ_1² + (θ_2 − 2)².
+    for model, psi in (([0.0, 2.0], 0.0), ([0.3, 2.4], 0.25), ([1.0, 0.0], 5.0)):
+        for target in (0.2, 0.25 + 1e-12, 5.0 + 1e-9):
+            assert Target(quadratic, target).met(np.array([model])) == (psi < target)
+    assert not Target(quadratic, 1.0).met(np.array([[np.nan, 0.0]]))
+
+
+@pytest.mark.parametrize("parts", TARGETS.values(), ids=TARGETS)
+def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts):
+    whole = aimed(**parts)
+    goal = float(np.quantile(whole.learned.curve["relative_fitness"], 0.3))
+    outcome = aimed(**parts, run={"target": goal})
+    assert all(trace.ending is Ending.target for trace in outcome.traces)
+    for number, trace in zip(outcome.numbers, outcome.traces, strict=True):
+        curve = outcome.learned.curve[outcome.learned.curve["replicate"] == number]
+        psi = curve["relative_fitness"]
+        assert psi[-1] <= goal
+        assert np.all(psi[1:-1] > goal)
+        assert trace.end_tick == trace.update_ticks[-1] == curve["tick"][-1]
+        before = whole.learned.curve[whole.learned.curve["replicate"] == number]
+        assert curve.tolist() == before[: len(curve)].tolist()
+        assert len(curve) < len(before)
+    rare = aimed(**parts, run={"target": goal, "record_every": 7})
+    assert [t.n_updates for t in rare.traces] == [t.n_updates for t in outcome.traces]
+
+
+def test_update_t_that_reaches_the_target_has_reached_it():
+    """With as many updates allowed as it takes; fedasync steps alike for every T."""
+    asked = {"protocol": {"kind": "push"}, **CENTRAL}
+    goal = {"target": 0.5, "replicates": 1}
+    k = aimed(**asked, run=goal).traces[0].n_updates
+    assert 1 < k < 40
+    [trace] = aimed(**asked, run=goal | {"updates": k}).traces
+    assert (trace.ending, trace.n_updates) == (Ending.target, k)
+    [trace] = aimed(**asked, run=goal | {"updates": k - 1}).traces
+    assert (trace.ending, trace.n_updates) == (Ending.updates, k - 1)
+
+
+def test_a_target_that_was_reached_is_not_a_fault():
+    reached = aimed(run={"target": 0.5})
+    updates = [trace.n_updates for trace in reached.traces]
+    said = f"3 of 3 replicates reached run.target, after {min(updates)} to {max(updates)} updates"
+    assert said in reached.warnings
+    assert not any("ended" in each for each in reached.warnings)
+    missed = aimed(run={"target": 1e-9})
+    assert "3 of 3 replicates ended without reaching run.target" in missed.warnings
+    assert not any(" ended after " in each for each in missed.warnings)
+    short = aimed(run={"target": 1e-9, "until": 5.0})
+    assert any(" of T = 40 updates" in each for each in short.warnings)
+
+
+def test_the_result_directory(tmp_path):
+    outcome = aimed(run={"target": 0.3})
+    write(outcome, tmp_path / "r")
+    owners = pq.read_table(tmp_path / "r" / "owners.parquet").to_pydict()
+    for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
+        assert spent == pytest.approx(500 * released / 40)
+    assert any(
+        line.split() == ["timing", "NOT", "accounted"] for line in result_lines(tmp_path / "r")
+    )
+    assert reproduce(tmp_path / "r", workers=1).fingerprints == outcome.fingerprints
+
+
+def test_cells_share_no_traces(tmp_path):
+    """Other noise makes other models and thereby other traces, though the network is the same."""
+    swept = {"privacy.epsilon": [20.0, 500.0]}
+    asked = aiming(run={"target": 0.3}, sweep=swept)
+    sweep(asked, tmp_path / "s", workers=1)
+    cells = grid(asked)
+    names = {cell.network for cell in cells}
+    assert len(names) == 2
+    assert {path.name for path in (tmp_path / "s" / "traces").iterdir()} == names
+    for cell in cells:
+        alone = run(cell.scenario)
+        manifest = json.loads((tmp_path / "s" / cell.name / "manifest.json").read_text())
+        assert manifest["fingerprints"] == alone.fingerprints
+        assert manifest["network"] == cell.network
+        write(alone, tmp_path / cell.name)
+        shared = tmp_path / "s" / "traces" / cell.network / "updates.parquet"
+        assert shared.read_bytes() == (tmp_path / cell.name / "updates.parquet").read_bytes()
+    assert len({cell.network for cell in grid(aiming(sweep=swept))}) == 1
+
+
+def test_what_a_worker_is_sent_arrives():
+    asked = aiming(run={"target": 0.1})
+    task = prepare(asked, build_dataset(asked)).task
+    assert pickle.loads(pickle.dumps(task)).target.psi == 0.1

@@ -1,6 +1,5 @@
 """Synchronous steps, FedBuff's, and the weights of stale answers, against short references."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,11 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    AnyAlgorithm,
-    AsyncGossip,
-    Collab1,
-    FedAsync,
-    ParameterServer,
-    Setting,
-)
+from asyncdp_sim.learning import algorithms
+from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Collab1, FedAsync, Setting
 from asyncdp_sim.learning.algorithms.gathered import GatheredState
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
@@ -32,36 +23,19 @@ from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import ExchangeOutcome, Trace
+from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
-from tests.unit.learning.problems import records
-from tests.unit.learning.problems import scopes as replicates
-
-# Synchronous steps, FedBuff's, and the weights of stale answers, against short references.
+from tests.together import together
+from tests.unit.learning.problems import records, scopes
 
 # Synchronous algorithms: against short references, by brute force, live, and in whole runs.
 
-scopes = partial(replicates, seed=3)
 
 N, P, T, SIGMA = 3, 4, 30, 0.3
 SIZES = (30, 10, 20)
 X, Y = records(N, SIZES, P)
 WEIGHTS = np.array(SIZES) / sum(SIZES)
 SILENT = LaplaceNoise(np.zeros(N))
-
-
-def network(**parts: Any) -> Network:
-    """Everybody answers every round, in an order of its own."""
-    fields = {"answers_allowed": (T,) * N, "updates": T, "compute": Exponential(mean=0.2)}
-    return Network(**{"protocol": Rounds(), "answers_per_update": None, **fields, **parts})
-
-
-def learned(
-    algorithm: AnyAlgorithm, reply: AnswerModel, box: float | None = None
-) -> tuple[Trace, Trajectory]:
-    trace = simulate(network(), scopes()[0])
-    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, box))
-    return trace, replay([trace], steps, reply, scopes(), 1, "central")
 
 
 def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
@@ -77,11 +51,19 @@ def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndar
 @pytest.mark.parametrize("batch", [None, 4])
 def test_the_parameter_server_is_its_ten_lines(batch):
     """Its batches are the rows of one stream, in the order in which answers arrive."""
-    algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
-    sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
-    trace, path = learned(
-        algorithm, AnswerModel(Quadratic.from_records(X, Y, SIGMA, None), SILENT, sample)
+    everybody = Network(
+        answers_allowed=(T,) * N,
+        updates=T,
+        answers_per_update=None,
+        compute=Exponential(mean=0.2),
+        protocol=Rounds(),
     )
+    trace = simulate(everybody, scopes()[0])
+    algorithm = algorithms.ParameterServer(step=0.1, exponent=0.75, batch=batch)
+    sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
+    reply = AnswerModel(Quadratic.from_records(X, Y, SIGMA, None), SILENT, sample)
+    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, None))
+    path = replay([trace], steps, reply, scopes(), 1, "central")
     draws = None if batch is None else scopes()[0].generator("batch").random((N * T, batch))
     orders = trace.updates["owner"].reshape(T, N) - 1
     assert len({tuple(order) for order in orders.tolist()}) == 6
@@ -108,12 +90,16 @@ def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: 
     return -state.central
 
 
+def turns(owners: int, replicates: int) -> list[AnswerBatch]:
+    """Return one answer of each owner in each replicate."""
+    rows = np.arange(replicates)
+    return [AnswerBatch(np.full(replicates, i), rows=rows) for i in range(owners)]
+
+
 def test_one_coordinate_of_one_replicate_has_the_same_bits_alone():
     """Nine answers of one number each, summed alone or beside another replicate."""
     answers = np.random.default_rng(5).normal(size=(9, 2, 1))
-    alone, both = np.array([0]), np.array([0, 1])
-    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(9)]
-    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(9)]
+    one, two = (turns(9, replicates) for replicates in (1, 2))
     found = gathered(1, 1, one, list(answers[:, :1]))
     assert found[0, 0] == gathered(2, 1, two, list(answers))[0, 0]
 
@@ -121,10 +107,8 @@ def test_one_coordinate_of_one_replicate_has_the_same_bits_alone():
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
 def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost):
     answers = np.array([[[1.0], [1.0]], [[lost], [2.0]], [[0.0], [3.0]]])
-    alone, both = np.array([0]), np.array([0, 1])
-    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(2)]
-    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(2)]
-    two.append(AnswerBatch(np.array([2]), rows=np.array([1])))
+    one = turns(2, 1)
+    two = [*turns(2, 2), AnswerBatch(np.array([2]), rows=np.array([1]))]
     both_found = [answers[0], answers[1], answers[2, 1:]]
     found = gathered(1, 1, one, [answers[0, :1], answers[1, :1]])
     assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
@@ -146,9 +130,8 @@ SCENES = table(__file__, "scenes.toml")
 BASE, CASES = SCENES["fedbuff"], SCENES["ways"]["fedbuff"]
 
 
-def scenario(learning: str = "replay", **parts: Any) -> Scenario:
-    run = BASE["run"] | {"learning": learning}
-    return parse(Scenario, {**BASE, "run": run, **parts})
+def scenario(**parts: Any) -> Scenario:
+    return parse(Scenario, {**BASE, **parts})
 
 
 PUSH = {"kind": "push", "own_tick": "overlap"}
@@ -299,3 +282,15 @@ def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection():
         assert model[1] == 0.4
         assert 0 < model[2] < 0.1
         assert model[3] == -0.4
+
+
+# What does not suit an algorithm, or a model, is refused in a line each.
+
+
+@together
+@pytest.mark.parametrize("case", table(__file__, "refused.toml")["refused"])
+def test_what_does_not_suit_is_refused_in_a_line_each(case):
+    base = SCENES.get(case["scene"]) or table(__file__, "net.toml")
+    with pytest.raises(SpecError) as refused:
+        parse(Scenario, base | case["changed"])
+    assert refused.value.lines() == case["lines"]

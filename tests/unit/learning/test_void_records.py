@@ -10,30 +10,18 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.data.dataset import outlying
 from asyncdp_sim.learning.longest_gradients import largest
-from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Ridge, Softmax
-from asyncdp_sim.learning.objectives.mlp import MLP
+from asyncdp_sim.learning.objectives import Model, Ridge
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from tests import tables
 from tests.one_in import one_in
 
-BASE = tables.table(__file__, "scenes.toml")["void"]
+SCENES = tables.table(__file__, "scenes.toml")
+BASE, SENSITIVITIES = SCENES["void"], SCENES["bounds"]
 GAP = 7
 """Of owner 1's 12 records."""
-MODELS: dict[str, Model] = {
-    "ridge": Ridge(regularisation=0.1),
-    "logistic": Logistic(regularisation=0.1),
-    "svm": SVM(regularisation=0.1),
-    "softmax": Softmax(regularisation=0.1, classes=2),
-    "mlp": MLP(regularisation=0.1, hidden=2),
-    "mlp on labels": MLP(regularisation=0.1, hidden=2, loss="logistic"),
-}
-SENSITIVITIES: dict[str, dict[str, Any]] = {
-    "clip": {"kind": "clip", "bound": 0.3},
-    "declared": {"kind": "declared", "bound": 50.0},
-    "domain": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
-}
+MODELS: dict[str, Model] = {name: parse(Model, raw) for name, raw in SCENES["learned"].items()}
 
 
 def test_records_of_usual_size_are_not_outlying_among_many_void_ones():

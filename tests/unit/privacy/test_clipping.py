@@ -1,6 +1,5 @@
 """The bound Ξ of each kind, adaptive clipping, and the clipping of a whole owner."""
 
-import re
 from itertools import product
 from typing import Any
 
@@ -24,11 +23,9 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe
-from tests.one_in import one_in
-from tests.tables import table
 from tests.together import together
+from tests.unit.learning.problems import live_is_replay
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
-from tests.whole_owners import WHOLE_OWNERS as BASE
 
 # The bound Ξ of each kind is never exceeded, and the domain's is reached.
 
@@ -134,12 +131,16 @@ def test_a_named_bound_is_itself(kind):
 LOCAL = {"kind": "parameter-server", "step": 1.0, "local_steps": 3, "local_step": 0.1}
 
 
+def of_owners(privacy: dict[str, Any] | None = None, **changed: Any) -> Scenario:
+    private = WHOLE_OWNERS["privacy"] | (privacy or {})
+    return parse(Scenario, {**WHOLE_OWNERS, **changed, "privacy": private})
+
+
 def made(
     privacy: dict[str, Any] | None = None, bound: dict[str, Any] | None = None, **changed: Any
 ) -> Scenario:
     moving = {"kind": "adaptive-clip", "start": 0.5, "share": 0.2} | (bound or {})
-    said = {"observer": "model", "sensitivity": moving} | (privacy or {})
-    return parse(Scenario, {**WHOLE_OWNERS, **changed, "privacy": WHOLE_OWNERS["privacy"] | said})
+    return of_owners({"observer": "model", "sensitivity": moving} | (privacy or {}), **changed)
 
 
 def law(of: Scenario) -> AdaptiveBound:
@@ -164,15 +165,12 @@ def test_a_sum_and_a_count_share_the_budget_of_an_answer(adjacency, moves):
     assert of.noise_for(sizes).scale == pytest.approx(fixed.noise_for(sizes).scale / 0.8**0.5)
 
 
-@one_in(2, ("how", "workers"), [("live", 1), ("replay", 2)])
 @pytest.mark.parametrize("algorithm", [WHOLE_OWNERS["algorithm"], LOCAL], ids=["gradient", "steps"])
-def test_live_learning_and_any_workers_give_its_replay(algorithm, how, workers):
-    runs = [
-        run(made(algorithm=algorithm, run={**WHOLE_OWNERS["run"], "learning": each}), workers=count)
-        for each, count in (("replay", 1), (how, workers))
-    ]
-    assert runs[0].fingerprints == runs[1].fingerprints
-    curve = runs[0].learned.curve
+def test_live_learning_and_any_workers_give_its_replay(algorithm):
+    asked = made(algorithm=algorithm)
+    replayed = live_is_replay(asked)
+    assert run(asked, workers=2).fingerprints == replayed.fingerprints
+    curve = replayed.learned.curve
     assert curve["clip_bound"][curve["k"] == 0].tolist() == [0.5] * 3
     assert len(np.unique(curve["clip_bound"])) == len(curve) - 2  # replicates move apart
 
@@ -224,10 +222,6 @@ def test_check_says_how_far_noise_on_counts_moves_the_bound(asked, answers):
 
 
 # Privacy of a whole owner: its answers are clipped as a whole, and every sentence says owner.
-
-
-def of_owners(privacy: dict[str, Any] | None = None, **changed: Any) -> Scenario:
-    return parse(Scenario, {**BASE, **changed, "privacy": {**BASE["privacy"], **(privacy or {})}})
 
 
 def scales(**privacy: Any) -> Any:
@@ -298,7 +292,7 @@ def test_whole_answers_are_clipped_row_by_row(norm):
     assert np.all(np.linalg.norm(clipped(wild, 2.0, norm), axis=1) <= 2)
 
 
-@pytest.mark.parametrize("algorithm", [BASE["algorithm"], LOCAL], ids=["gradient", "steps"])
+@pytest.mark.parametrize("algorithm", [WHOLE_OWNERS["algorithm"], LOCAL], ids=["gradient", "steps"])
 def test_an_answer_is_never_longer_than_the_bound_whatever_its_records_are(algorithm):
     scenario = of_owners(algorithm=algorithm)
     reply = prepare(scenario, build_dataset(scenario)).task.reply
@@ -323,28 +317,10 @@ def test_local_steps_are_exact_and_their_difference_is_hidden_once():
     assert any("clipped as a whole and hidden once" in line for line in describe(scenario))
 
 
-@pytest.mark.parametrize("algorithm", [BASE["algorithm"], LOCAL], ids=["gradient", "steps"])
+@pytest.mark.parametrize("algorithm", [WHOLE_OWNERS["algorithm"], LOCAL], ids=["gradient", "steps"])
 @pytest.mark.parametrize("observer", ["transcript", "aggregate", "model"])
 def test_live_learning_is_its_replay(algorithm, observer):
-    replayed, live = (
-        run(
-            of_owners(
-                {"observer": observer}, algorithm=algorithm, run={**BASE["run"], "learning": how}
-            )
-        )
-        for how in ("replay", "live")
-    )
-    assert replayed.fingerprints == live.fingerprints
-
-
-REFUSED = table(__file__, "owner_unit.toml")["refused"]
-
-
-@together
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_known_to_hide_an_owner_is_refused(case):
-    with pytest.raises(SpecError, match=re.escape(case["why"])):
-        of_owners(case["privacy"], **case["changed"])
+    live_is_replay(of_owners({"observer": observer}, algorithm=algorithm))
 
 
 def test_a_record_is_the_unit_where_nothing_is_said():

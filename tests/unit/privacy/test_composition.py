@@ -17,26 +17,10 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.privacy.accountants import composition
-from asyncdp_sim.privacy.accountants.composition import (
-    ByLosses,
-    Composition,
-    PairOf,
-    answers_of,
-    charge_of,
-    fine_step,
-    together,
-    unlike,
-)
+from asyncdp_sim.privacy.accountants import composition, pairs
+from asyncdp_sim.privacy.accountants.composition import answers_of, charge_of, together
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.pairs import (
-    GenericPair,
-    LaplacePair,
-    Pair,
-    SampledGaussianPair,
-    delta_of,
-    sampled_gaussian,
-)
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, SampledGaussianPair
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
@@ -65,14 +49,14 @@ def _nothing_is_kept() -> Any:
     forgotten()
 
 
-def of(pair: Pair, answers: int, delta: float, **how: Any) -> Composition:
+def of(pair: pairs.Pair, answers: int, delta: float, **how: Any) -> composition.Composition:
     return together(((pair, answers),), delta, **how)
 
 
 response_delta = partial(pure_delta, laplace=False)
 
 
-def above(found: Composition, charge: float, answers: int, least: float, most: float) -> bool:
+def above(found, charge, answers, least, most):
     """Return whether δ of randomised response is nowhere below the binomial law's."""
     points = np.linspace(least, most, 25).tolist()
     return all(found.delta(each) >= response_delta(each, charge, answers) for each in points)
@@ -95,15 +79,12 @@ def test_randomised_response_costs_what_its_binomial_law_says(charge, answers, d
 @pytest.mark.parametrize(("charge", "budget", "answers", "delta"), TABLE["few_of_many"])
 def test_few_answers_of_a_budget_for_many_cost_no_less_than_they_do(charge, budget, answers, delta):
     """On the coarse lattice of all answers, where losses one step above ε are most of δ."""
-    step = fine_step(((GenericPair(charge), budget),), delta)
+    step = composition.fine_step(((GenericPair(charge), budget),), delta)
     found = of(GenericPair(charge), answers, delta, step=step)
     assert response_delta(found.epsilon(delta), charge, answers) <= delta
 
 
-ROUNDED = {
-    "off": (0.2, 200, 1e-40, 0.73, 0.999),
-    "factor": (20.0, 3, 1e-26, 0.9, 0.9999),
-}
+ROUNDED = {"off": (0.2, 200, 1e-40, 0.73, 0.999), "factor": (20.0, 3, 1e-26, 0.9, 0.9999)}
 """Where δ is too low without each margin: ε₀, K, δ, and ends of ε over K ε₀."""
 
 
@@ -129,14 +110,19 @@ def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_
         assert exact <= found.delta(epsilon) <= exact * (1 + 1e-6) + 1e-12
 
 
+def beyond(loss: Any, pair: SampledGaussianPair) -> tuple[Any, Any]:
+    """P and Q of the half line on which an answer over samples has a larger loss."""
+    m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
+    half = mpmath.mpf(loss) / 2
+    x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
+    without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
+    return (1 - q) * without + q * moved, (1 - q) * without + q * other
+
+
 @cache
 def sampled_delta(epsilon: Any, pair: SampledGaussianPair) -> Any:
     """δ of one answer over samples: that of the half line where its loss exceeds ε."""
-    m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
-    half = mpmath.mpf(epsilon) / 2
-    x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
-    without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
-    first, second = (1 - q) * without + q * moved, (1 - q) * without + q * other
+    first, second = beyond(epsilon, pair)
     return first - mpmath.exp(epsilon) * second
 
 
@@ -190,11 +176,7 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
 
 
 @OVER_SAMPLES
-@one_in(
-    3,
-    ("mu", "q", "answers", "delta", "close"),
-    TABLE["many_answers"],
-)
+@one_in(3, ("mu", "q", "answers", "delta", "close"), TABLE["many_answers"])
 def test_many_answers_of_which_one_gives_a_record_away(mu, q, answers, delta, close):
     """Of σ = ½, a library's grid says ε = 3.876 at δ = 10⁻¹², where δ is 2.6·10⁻¹² at least."""
     pair = SampledGaussianPair(mu, q)
@@ -210,8 +192,8 @@ def test_many_answers_of_which_one_gives_a_record_away(mu, q, answers, delta, cl
 def test_samples_of_all_records_have_the_exact_gaussian_curve():
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**5, 1e-3)):
         epsilon = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta).epsilon(delta)
-        assert delta_of(epsilon, mu * answers**0.5) <= delta * (1 + 1e-9)
-        assert delta_of(epsilon * (1 - 1e-4), mu * answers**0.5) > delta
+        assert pairs.delta_of(epsilon, mu * answers**0.5) <= delta * (1 + 1e-9)
+        assert pairs.delta_of(epsilon * (1 - 1e-4), mu * answers**0.5) > delta
 
 
 PAIRS = [
@@ -220,14 +202,10 @@ PAIRS = [
 ]  # fmt: skip
 
 
-def below(pair: Pair, losses: Any) -> tuple[Any, Any]:
+def below(pair: pairs.Pair, losses: Any) -> tuple[Any, Any]:
     """P(loss > ℓ) and Q(loss > ℓ), in forty digits."""
     if isinstance(pair, SampledGaussianPair):
-        m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
-        half = losses / 2
-        x = (half + mpmath.asinh(mpmath.exp(m * m / 2) * mpmath.sinh(half) * (1 - q) / q)) / m
-        without, moved, other = (mpmath.ncdf(shift - x) for shift in (0, m, -m))
-        return (1 - q) * without + q * moved, (1 - q) * without + q * other
+        return beyond(losses, pair)
     charge = mpmath.mpf(pair.pure)
     if losses >= charge:
         return mpmath.mpf(0), mpmath.mpf(0)
@@ -238,9 +216,7 @@ def below(pair: Pair, losses: Any) -> tuple[Any, Any]:
 
 @OVER_SAMPLES
 @pytest.mark.parametrize("pair", PAIRS, ids=repr)
-def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(
-    pair,
-):
+def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(pair):
     """Nor more than 10⁻⁹ of it, relatively; what is beyond them is told."""
     top = pair.top(1e-30)
     count = 41
@@ -258,8 +234,8 @@ def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_uppe
         upper = (likely - unlikely * grown**place) / (1 - 1 / grown)
         assert upper <= stated * mpmath.mpf(float(cells.upper[place]))
         assert stated * cells.upper[place] <= upper + likely * 1e-6
-    beyond = ends[-1][0] + ends[-1][1]
-    assert beyond * (1 - 1e-9) <= cells.beyond <= 2 * beyond
+    rest = ends[-1][0] + ends[-1][1]
+    assert rest * (1 - 1e-9) <= cells.beyond <= 2 * rest
 
 
 @pytest.mark.long
@@ -292,7 +268,8 @@ def test_epsilon_at_delta_is_one_whose_delta_that_is():
 @pytest.mark.long
 @COMPOSED
 def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for():
-    for kind, answers in ((LaplacePair, 7), (GenericPair, 3000), (sampled_gaussian(0.01), 400)):
+    kinds = ((LaplacePair, 7), (GenericPair, 3000), (pairs.sampled_gaussian(0.01), 400))
+    for kind, answers in kinds:
         for epsilon, delta in ((0.2, 1e-6), (3.0, 1e-40)):
             charge = charge_of(kind, epsilon, delta, answers)
             spent = of(kind(charge), answers, delta).epsilon(delta)
@@ -303,7 +280,7 @@ def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for():
 
 
 @COMPOSED
-@pytest.mark.parametrize("kind", [LaplacePair, GenericPair, sampled_gaussian(0.5)])
+@pytest.mark.parametrize("kind", [LaplacePair, GenericPair, pairs.sampled_gaussian(0.5)])
 def test_a_budget_that_is_less_than_one_answer_costs_holds_none(kind):
     alone = charge_of(kind, 1.0, 1e-6, 1)
     assert answers_of(kind, alone, 1.0, 1e-6, 10**9) == 1
@@ -330,7 +307,7 @@ def test_an_epsilon_for_which_losses_are_no_floats_is_refused(epsilon):
 @COMPOSED
 def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more():
     costs = tuple((0.001 * (1 + np.arange(3000) % 1000)).tolist())
-    grouped = unlike(LaplacePair, 1.0, costs)
+    grouped = composition.unlike(LaplacePair, 1.0, costs)
     assert len(grouped) <= composition.GROUPS
     given, dearer = np.sort(costs), np.repeat(*zip(*[(p.pure, k) for p, k in grouped], strict=True))
     assert np.all(np.sort(dearer) >= given)
@@ -343,13 +320,14 @@ def test_the_ledger_grows_with_answers_up_to_the_budget():
     most, charge = 300, charge_of(LaplacePair, 1.0, 1e-6, 300)
     own = Pure(np.array([most]), np.array([1.0]), np.array([most * charge]))
     counts = np.arange(1, most + 1)
-    accountant = ByLosses(own, LaplacePair, 1e-6)
+    accountant = composition.ByLosses(own, LaplacePair, 1e-6)
     spent = accountant.spent(counts[:, None])[:, 0]
     assert np.all(np.diff(spent) > 0)
     assert 1 - 1e-4 <= spent[-1] <= 1
+    fine = composition.fine_step(((LaplacePair(float(accountant.charges[0])), most),), 1e-6)
     for tilted in (True, False):
         steps = {accountant.losses(0, count, tilted=tilted).step for count in (1, 40, most)}
-        assert steps == {fine_step(((LaplacePair(float(accountant.charges[0])), most),), 1e-6)}
+        assert steps == {fine}
 
 
 @OVER_SAMPLES
@@ -384,24 +362,19 @@ def test_renyi_privacy_is_never_better():
 
 # The second way of audits to compose answers: never above what is true, and hardly below it.
 
-PURE: list[tuple[PairOf, Law]] = [(LaplacePair, laplace), (GenericPair, response)]
-CASES = [
-    *((*kinds, charge, answers, delta)
-      for kinds in PURE
-      for charge, answers, delta in ((0.1, 10, 1e-6), (5.0, 3, 1e-9), (5.0, 100, 1e-250),
-                                     (0.01, 10**4, 1e-12), (1e-3, 10**5, 1e-6), (1.0, 2, 0.1))),
-    *((sampled_gaussian(q), Sampled(q), mu, answers, delta)
-      for q, mu, answers, delta in ((0.1, 1.0, 1, 1e-6), (0.01, 0.5, 1000, 1e-6),
-                                    (0.95, 0.2, 10**4, 1e-9), (1e-5, 4.0, 10**5, 1e-12),
-                                    (1e-3, 0.5, 10**5, 1e-6), (0.5, 2.0, 10, 1e-40))),
-]  # fmt: skip
+PURE: dict[Any, tuple[composition.PairOf, Law]] = {
+    "laplace": (LaplacePair, laplace),
+    "any": (GenericPair, response),
+}
+EACH = pytest.mark.parametrize(("kind", "law"), PURE.values(), ids=PURE)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "law", "charge", "answers", "delta"), CASES)
+@pytest.mark.parametrize(("of", "charge", "answers", "delta"), TABLE["audited"])
 def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth_more(
-    kind, law, charge, answers, delta
+    of, charge, answers, delta
 ):
+    kind, law = PURE[of] if of in PURE else (pairs.sampled_gaussian(of), Sampled(of))
     least = recomposed.epsilon_of(law, (charge,), delta, answers)
     most = together(((kind(charge), answers),), delta).epsilon(delta)
     assert most * (1 - 1e-3) <= least <= most
@@ -412,11 +385,11 @@ def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth
 def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve():
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**4, 1e-3)):
         least = recomposed.epsilon_of(Sampled(1 - 2.0**-53), (mu,), delta, answers)
-        assert delta_of(least, mu * answers**0.5) >= delta * (1 - 1e-9)
-        assert delta_of(least * (1 + 1e-3), mu * answers**0.5) < delta
+        assert pairs.delta_of(least, mu * answers**0.5) >= delta * (1 - 1e-9)
+        assert pairs.delta_of(least * (1 + 1e-3), mu * answers**0.5) < delta
 
 
-@pytest.mark.parametrize(("kind", "law"), PURE, ids=["laplace", "any"])
+@EACH
 @pytest.mark.parametrize(("epsilon", "answers"), [(300.0, 3), (1000.0, 3), (2000.0, 50)])
 def test_an_audit_composes_answers_that_hide_nothing(kind, law, epsilon, answers):
     charge = charge_of(kind, epsilon, 1e-6, answers)
@@ -425,7 +398,7 @@ def test_an_audit_composes_answers_that_hide_nothing(kind, law, epsilon, answers
     )
 
 
-@one_in(2, ("kind", "law"), PURE, ids=["laplace", "any"])
+@one_in(2, ("kind", "law"), PURE.values(), ids=PURE)
 @pytest.mark.parametrize(
     ("shape", "close"),
     [
@@ -436,20 +409,13 @@ def test_an_audit_composes_answers_that_hide_nothing(kind, law, epsilon, answers
 def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(kind, law, shape, close):
     relative = tuple((shape / shape.mean()).tolist())
     charge = charge_of(kind, 1.0, 1e-6, len(shape), relative)
-    most = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
+    most = together(composition.unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
     least = recomposed.epsilon_of(law, tuple(charge * each for each in relative), 1e-6)
     assert most * (1 - close) <= least <= most
 
 
-@one_in(
-    2,
-    "settings",
-    [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
-    ids=["pure", "sampled"],
-)
-def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
-    settings,
-):
+@one_in(2, "settings", [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")])
+def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(settings):
     composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
     scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
     divisors = scenario.privacy.divisors(build_dataset(scenario).records)

@@ -1,7 +1,9 @@
-"""The label's words, against the facts, and settings that were chosen from private records."""
+"""Guarantees and labels: words against the facts, and settings chosen from private records."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
+from itertools import product
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,20 +14,15 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, Privacy, guarantee
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences.label import (
-    EXACT,
-    composition,
-    label,
-    named_guarantee,
-    reasons,
-    stated_unit,
-    timing_reasons,
-)
+from asyncdp_sim.sentences import label as of_label
+from asyncdp_sim.sentences.label import composition, label, reasons
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps.sweep import sweep
@@ -56,28 +53,38 @@ def made(
 
 def of_cell(privacy: Any, warnings: Any = (), **more: Any) -> dict[str, Any]:
     """Return the manifest of a cell of the table."""
-    none = {name: None if value == "null" else value for name, value in more.items()}
-    return made(privacy, *(WARNINGS[name] for name in warnings), **none)
+    none = {name: without_null(value) for name, value in more.items()}
+    found = made(privacy, *(WARNINGS[name] for name in warnings), **none)
+    found["summary"] = {k: v for k, v in found["summary"].items() if v != "absent"}
+    return found
+
+
+def without_null(value: Any) -> Any:
+    return None if value == "null" else value
 
 
 @together
 @pytest.mark.parametrize("case", CASES["labels"], ids=lambda case: case["said"])
 def test_the_label_says_what_is_and_what_is_not(case):
-    found, said = label([of_cell(**cell) for cell in case["cells"]]), case["said"]
+    manifests, said = [of_cell(**cell) for cell in case["cells"]], case["said"]
+    found = label(manifests)
+    known = {
+        "private": found.private,
+        "epsilon_true": found.epsilon_true,
+        "name": of_label.named_guarantee(manifests),
+        "unit": of_label.stated_unit(manifests[0]),
+        "values": found.values(),
+        "metadata": found.metadata(),
+    }
+    expected = {"private": said.startswith("Private")} | case
     assert found.text == said
-    assert found.private is said.startswith("Private")
     assert found.timing_accounted is ("TIMING" not in said)
     assert found.release is ("RELEASE" not in said)
+    for name in known.keys() & expected.keys():
+        assert known[name] == without_null(expected[name]), name
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("private", "NOT PRIVATE as claimed"),
-        ("timing_accounted", "TIMING NOT ACCOUNTED: the manifest gives no reason"),
-        ("not_for_release", "NOT FOR RELEASE"),
-    ],
-)
+@pytest.mark.parametrize(("key", "words"), CASES["unsaid"].items())
 @pytest.mark.parametrize("value", [None, "absent"])
 def test_what_a_manifest_does_not_say_is_taken_for_the_worse(key, words, value):
     manifest = made({}, **{key: value})
@@ -87,51 +94,11 @@ def test_what_a_manifest_does_not_say_is_taken_for_the_worse(key, words, value):
     assert words in label([made({}), manifest]).text
 
 
-@pytest.mark.parametrize("unseen", [7, None, "absent"])
-def test_a_declared_bound_is_shown_to_hold_by_a_look_at_every_query_alone(unseen):
-    """Manifests of before that was done do not say that it was."""
-    manifest = made({"sensitivity": {"kind": "declared", "bound": 5.0}}, queries_unseen=unseen)
-    if unseen == "absent":
-        del manifest["summary"]["queries_unseen"]
-    found = label([manifest])
-    assert found.private is None
-    assert found.text.startswith("NOT SHOWN to be private as claimed (ε = 1 per owner")
-    assert named_guarantee([manifest]) == "NOT SHOWN to be private, ε ≥ 1"
-    assert label([manifest, made({}, EXCEEDED, private=False)]).private is False
-
-
-def test_an_unknown_true_epsilon_is_infinite():
-    assert label([made({}, epsilon_true=None)]).epsilon_true == inf
-    assert "True ε = ∞" in label([made({}, epsilon_true=None)]).text
-
-
-def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so():
-    broken = made({}, EXCEEDED, private=False, epsilon_true=3.0)
-    found = label([made(GAUSSIAN, delta=1e-6), broken])
-    assert found.values() == {
-        "private": False,
-        "epsilon_true": 3.0,
-        "delta": 1e-6,
-        "timing_accounted": True,
-        "release": True,
-        "epsilon_at_least": False,
-    }
-    assert found.metadata() == {
-        "asyncdp.label": found.text,
-        "asyncdp.private": "false",
-        "asyncdp.epsilon_true": "3.0",
-        "asyncdp.delta": "1e-06",
-        "asyncdp.timing_accounted": "true",
-        "asyncdp.release": "true",
-        "asyncdp.epsilon_at_least": "false",
-    }
-
-
 def test_a_table_of_exact_values_says_that_no_epsilon_covers_it():
     found = label([made({}, not_for_release=True)])
     assert found.private is True
     said = found.metadata_of_exact()
-    assert said["asyncdp.label"] == f"{EXACT} Its run: {found.text}"
+    assert said["asyncdp.label"] == f"{of_label.EXACT} Its run: {found.text}"
     assert "NOT FOR RELEASE" in said["asyncdp.label"]
     assert (said["asyncdp.private"], said["asyncdp.epsilon_true"]) == ("false", "inf")
     assert (said["asyncdp.delta"], said["asyncdp.release"]) == ("none", "false")
@@ -147,50 +114,11 @@ def test_tables_of_order_and_times_say_what_is_accounted():
     assert untimed["asyncdp.timing_accounted"] == "false"
 
 
-def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private():
-    baseline = made(
-        {"mechanism": "none", "epsilon": inf}, NO_NOISE, private=False, epsilon_true="inf"
-    )
-    found = label([made({}), baseline])
-    assert "NOT PRIVATE" not in found.text
-    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure ε-DP")
-    assert "No privacy is claimed (ε = ∞ per owner over the run, no noise) in 1 of 2" in found.text
-    assert found.private is False
-    assert found.epsilon_true == inf
-    assert named_guarantee([baseline]) == "no privacy claimed"
-    assert named_guarantee([made({}), baseline]) == "ε-DP, pure, Laplace noise"
-    some = made({"epsilon": [inf, 1.0]}, NO_NOISE, private=False, epsilon_true="inf")
-    assert label([some]).text.startswith("NOT PRIVATE as claimed")  # owner 2 was promised an ε
-
-
-def test_guarantees_have_short_names():
-    gaussian = made(GAUSSIAN, delta=1e-6)
-    assert named_guarantee([made({})]) == "ε-DP, pure, Laplace noise"
-    assert named_guarantee([gaussian]) == "(ε, 1e-06)-DP, Gaussian noise"
-    broken = [made({}, EXCEEDED, private=False, epsilon_true=e) for e in (3.0, 40.0)]
-    assert named_guarantee(broken) == "NOT PRIVATE as claimed, true ε = 3 to 40"
-    assert named_guarantee([gaussian, broken[0]]) == "NOT PRIVATE as claimed, true ε = 1 to 3"
-
-
 def test_reasons_are_told_in_full():
     broken = made({}, EXCEEDED, "another", EVENTS, private=False, timing_accounted=False)
     assert reasons(broken) == [EXCEEDED.removeprefix("not private: "), EVENTS]
-    assert timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
-    assert reasons(made({})) == timing_reasons(made({})) == []
-
-
-@pytest.mark.parametrize("data", [{"owner_column": "who"}, {"split": {"column": "who"}}])
-def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data):
-    unit = "the unit is a record: a person with m records is protected only at mε"
-    assert stated_unit(made({}, data=data)) == unit
-    assert stated_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
-    assert stated_unit(made({}, data={"split": "in-order"})) is None
-
-
-def test_a_simulated_split_says_at_whose_place_a_record_is_replaced():
-    said = stated_unit(made({}, data={"split": {"dirichlet": 0.5, "cv": 0.0}}))
-    assert said is not None
-    assert said.endswith("ε is of one record replaced at the owner that it went to")
+    assert of_label.timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
+    assert reasons(made({})) == of_label.timing_reasons(made({})) == []
 
 
 def test_older_manifests_state_delta_in_their_scenario():
@@ -224,63 +152,41 @@ def first_answer(asked: Scenario, owner: int = 1) -> tuple[np.ndarray, np.ndarra
     return noisy[0], exact[0], float(task.reply.noise.scale[owner - 1])
 
 
-def without_noise(one: tuple[Any, ...], two: tuple[Any, ...]) -> np.ndarray:
-    """What two answers with the same draw of different scale tell of their common gradient."""
-    (a, _, s), (b, _, t) = one, two
-    return np.asarray((t * a - s * b) / (t - s))
-
-
-def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly():
-    cells = [scenario(privacy={"epsilon": epsilon}) for epsilon in (1.5, 3.0)]
-    one, two = map(first_answer, cells)
-    assert np.allclose(without_noise(one, two), one[1], rtol=1e-9)
-    assert np.abs(one[0] - one[1]).min() > 1e-3  # which neither of them tells
-    said = "holds for each replicate of each cell; cells share noise: publish only one"
-    assert composition([manifest(run(cell)) for cell in cells]) == said
-
-
-def test_cells_of_other_seeds_do_not_share_noise():
-    cells = [
-        scenario(run={"seed": seed}, privacy={"epsilon": epsilon})
-        for seed, epsilon in ((1, 1.5), (2, 3.0))
-    ]
-    noise = [np.divide(a - g, s) for a, g, s in map(first_answer, cells)]
-    assert np.abs(noise[0] - noise[1]).min() > 1e-3
-    manifests = [manifest(run(cell)) for cell in cells]
-    said = "holds for each replicate of each cell; the ε of all published ones adds up"
-    assert composition(manifests) == said
-    assert "share noise" not in label(manifests).text
-
-
 def copy(owner: int, own: str = "noised", epsilon: float = 1.5) -> Scenario:
     learner = {"owner": owner, "own": own}
     return scenario(run={"replicates": 1}, privacy={"epsilon": epsilon, "learner": learner})
 
 
-ALONE = scenario(run={"replicates": 1})
+def other(epsilon: float, seed: int = 1) -> Scenario:
+    return scenario(run={"replicates": 1, "seed": seed}, privacy={"epsilon": epsilon})
+
+
+ALONE = other(1.5)
 ADDS_UP = "holds for each replicate of each cell; the ε of all published ones adds up"
 SHARED = "holds for each replicate of each cell; cells share noise: publish only one"
+CELLS = [
+    ((ALONE, copy(1), copy(2)), ADDS_UP),
+    ((ALONE, copy(1), copy(1, epsilon=3.0)), SHARED),
+    ((copy(1), copy(1, "exact-as-published")), SHARED),
+    ((copy(1), copy(2, "exact-as-published")), ADDS_UP),
+    ((ALONE, other(3.0)), SHARED),
+    ((ALONE, other(3.0, seed=2)), ADDS_UP),
+]
 
 
-@one_in(
-    2,
-    ("cells", "said"),
-    [
-        ((ALONE, copy(1), copy(2)), ADDS_UP),
-        ((ALONE, copy(1), copy(1, epsilon=3.0)), SHARED),
-        ((copy(1), copy(1, "exact-as-published")), SHARED),
-        ((copy(1), copy(2, "exact-as-published")), ADDS_UP),
-    ],
-)
-def test_copies_with_other_learners_have_noise_of_their_own(cells, said, tmp_path):
-    """Whoever answers exactly in a copy, the others' noise there is that of the copy."""
+@one_in(2, ("cells", "said"), CELLS)
+def test_cells_that_share_noise_say_so(cells, said, tmp_path):
+    """Two of them tell a gradient exactly; copies of other learners have noise of their own.
+
+    Whoever answers exactly in a copy, the others' noise there is that of the copy.
+    """
     answers = [first_answer(cell, owner=2) for cell in cells]
     rows = [(noisy - exact) / scale for noisy, exact, scale in answers if scale > 0]
     alike = any(np.allclose(a, b) for i, a in enumerate(rows) for b in rows[:i])
     assert alike is (said == SHARED)
     assert composition([manifest(run(cell)) for cell in cells]) == said
     changes = [
-        {"name": f"{number}", "privacy": cell.plain()["privacy"]}
+        {"name": f"{number}", **{part: cell.plain()[part] for part in ("run", "privacy")}}
         for number, cell in enumerate(cells)
     ]
     swept = scenario(run={"replicates": 1}, sweep={"variant": changes})
@@ -382,3 +288,168 @@ def test_it_is_said_of_exact_answers_too():
 def test_the_results_figures_are_the_same_whatever_they_were_chosen_from():
     said, bare = run(of_chosen("private rows")), run(of_chosen(None))
     assert said.fingerprints == bare.fingerprints
+
+
+# Guarantee of a run, for each combination of choices.
+
+P, XI, T = 4, 5.0, 10
+EPSILON = [0.5, 2.0]
+RECORDS = np.array([50, 80, 20])
+WORDS = table(__file__, "words_of_reasons.toml")
+
+
+def judged(
+    largest: Sequence[float] | None = (4.0, 5.0), public: Sequence[int] = (0, 0), unseen: int = 0,
+    kind: str = "declared", norm: str | None = None, obfuscated: bool = False,
+    timing: str | None = None, diverged: int = 0, **fields: Any,
+) -> Guarantee:  # fmt: skip
+    sensitivity = {
+        "declared": Declared(bound=XI, norm=norm),
+        "clip": Clip(bound=XI, norm=norm),
+        "domain": Domain(row_norm=1.0, target_max=1.0, norm=norm),
+    }[kind]
+    privacy = Privacy(**{"epsilon": EPSILON, "sensitivity": sensitivity} | fields)
+    n_owners = len(fields.get("epsilon", EPSILON))
+    accountant, records = privacy.accountant_for(n_owners, T), RECORDS[:n_owners]
+    look = None
+    if kind == "declared" and privacy.mechanism.kind != "none" and largest is not None:
+        look = ObservedMax(np.array(largest), 70 - unseen, unseen)
+    return guarantee(
+        privacy, accountant, XI, P, look, public, records,
+        noise=privacy.noise_for(records, T, XI, P), obfuscated=obfuscated, timing=timing,
+        diverged=diverged,
+    )  # fmt: skip
+
+
+def named(found: Guarantee) -> set[str]:
+    return {key for key, words in WORDS.items() if any(words in r for r in found.reasons)}
+
+
+CHOICES = product(
+    ["declared", "clip", "domain"],
+    [None, "l2-as-published"],
+    ["laplace", "discrete-laplace", "none"],
+    ["vector", "scalar-as-published"],
+    *[[False, True]] * 3,
+)
+
+
+@together
+@pytest.mark.parametrize(
+    ("kind", "norm", "mechanism", "noise", "infinite", "exceeded", "overlap"), CHOICES
+)
+def test_every_combination(kind, norm, mechanism, noise, infinite, exceeded, overlap):
+    found = judged(
+        (15.0, 5.0) if exceeded else (4.0, 5.0),
+        (0, 7) if overlap else (0, 0),
+        kind=kind,
+        norm=norm,
+        mechanism=mechanism,
+        noise=noise,
+        epsilon=[0.5, inf] if infinite else EPSILON,
+    )
+    noisy = mechanism != "none"
+    expected = {
+        "none": not noisy,
+        "infinite": noisy and infinite,
+        "scalar": noisy and noise == "scalar-as-published",
+        "l2": noisy and norm == "l2-as-published",
+        "exceeded": noisy and exceeded and kind == "declared",
+        "overlap": overlap,
+    }
+    assert named(found) == {key for key, holds in expected.items() if holds}
+    assert found.private is not any(expected.values())
+    assert found.bound_exceeded == (exceeded if noisy and kind == "declared" else None)
+    assert found.delta == (0 if noisy else None)
+    endless = {"none", "infinite", "scalar", "overlap"}
+    if any(expected[key] for key in endless):
+        assert found.epsilon_true == inf
+    else:
+        worse = 3.0 if expected["exceeded"] else 1.0  # 15/5, at the owner of ε = 0.5
+        true = max(0.5 * worse, 2.0) * (sqrt(P) if expected["l2"] else 1.0)
+        assert found.epsilon_true == pytest.approx(true)
+    assert len(found.reasons) == len(set(found.reasons))
+
+
+def agree(found: Iterable[str], told: Sequence[str]) -> None:
+    for text, expected in zip(found, told, strict=True):
+        assert text.startswith(expected.removesuffix("…"))
+        assert expected.endswith("…") or text == expected
+
+
+@together
+@pytest.mark.parametrize("case", table(__file__, "judged.toml")["cases"], ids=str)
+def test_what_is_judged(case):
+    case = {name: None if value == "null" else value for name, value in case.items()}
+    found, declared = judged(**case["given"]), "kind" not in case["given"]
+    assert (found.private, found.delta) == (case["private"], case.get("delta", 0.0))
+    assert found.epsilon_true == pytest.approx(case["epsilon"], rel=1e-5)
+    assert found.epsilon_true <= case["epsilon"] * (1 + 1e-12)
+    assert (found.bound_exceeded, found.at_least) == (case.get("exceeded"), declared)
+    assert found.unseen == (case.get("unseen", 0) if declared else None)
+    agree(found.reasons, case.get("reasons", ()))
+    agree((each.describe() for each in found.remarks), case.get("remarks", ()))
+
+
+def test_a_declared_bound_is_never_judged_without_a_look():
+    with pytest.raises(ValueError, match="needs the gradients"):
+        judged(largest=None)
+
+
+@together
+@pytest.mark.parametrize("kind", ["declared", "clip", "domain"])
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "discrete-laplace", "none"])
+def test_timing_that_nobody_pays_for_has_no_finite_epsilon(kind, mechanism):
+    delta = 1e-6 if mechanism == "gaussian" else None
+    found = judged(kind=kind, mechanism=mechanism, delta=delta, timing="who speaks")
+    assert (found.private, found.epsilon_true) == (False, inf)
+    assert "timing not accounted: who speaks" in found.reasons
+
+
+def test_the_judged_epsilon_is_not_written_back():
+    """The ledger's ε must not change because the guarantee is worse."""
+    privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
+    accountant = privacy.accountant_for(2, T)
+    look = ObservedMax(np.array([50.0, 50.0]), 1)
+    noise = privacy.noise_for(RECORDS[:2], T, XI, P)
+    guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2], noise=noise)
+    assert accountant.epsilon.tolist() == EPSILON
+    assert accountant.spent(accountant.answers).tolist() == EPSILON
+
+
+def test_a_gaussians_true_epsilon_where_the_bound_was_exceeded():
+    """A gradient m times as long is a sensitivity of m Ξ: the multiplier is divided by m."""
+    found = judged(largest=(15.0, 5.0), **GAUSSIAN)  # at the owner of ε = 0.5
+    assert found.bound_exceeded is True
+    assert not found.private
+    worse = gaussian_epsilon(gaussian_multiplier(0.5, 1e-6) / 3, 1e-6)
+    assert 3 * 0.5 < worse < 2.0  # more than in proportion, and less than the other owner's
+    assert found.epsilon_true == pytest.approx(2.0, rel=1e-5)
+    found = judged(largest=(25.0, 5.0), **GAUSSIAN)
+    worse = gaussian_epsilon(gaussian_multiplier(0.5, 1e-6) / 5, 1e-6)
+    assert found.epsilon_true == pytest.approx(worse, rel=1e-6)
+    assert worse > 2.5
+    assert "5 on a record gradient's L2 norm is exceeded: 25 at owner 1" in found.reasons[0]
+
+
+def test_the_excess_of_owners_that_share_a_record_adds_up_in_rho():
+    gaussian = judged(overlap=2, largest=(10.0, 20.0), **GAUSSIAN)
+    rho = 1 / (2 * gaussian_multiplier(0.5, 1e-6) ** 2) / 2  # of each owner
+    worse = gaussian_epsilon(1 / sqrt(2 * rho * (2**2 + 4**2)), 1e-6)
+    assert gaussian.epsilon_true == pytest.approx(worse, rel=1e-6)
+
+
+def test_a_run_that_diverged_is_not_private():
+    """No bound holds at an infinite model, and which answers are finite reveals records."""
+    outcome = run(parse(Scenario, table(__file__, "scenes.toml")["diverging"]))
+    assert outcome.summary["private"] is False
+    assert outcome.summary["epsilon_true"] == inf
+    assert any("diverged in 2 replicates" in said for said in outcome.warnings)
+    one = judged(kind="clip", diverged=1)
+    assert (one.private, one.epsilon_true, one.times) == (False, inf, inf)
+
+
+def test_one_owner_without_noise_is_foreseen():
+    asked = Privacy(epsilon=[inf, 1.0], sensitivity=Clip(bound=XI))
+    assert foreseen(asked, 2, timing=None, unsound=()) is False
+    assert foreseen(asked.model_copy(update={"epsilon": 1.0}), 2, timing=None, unsound=()) is True

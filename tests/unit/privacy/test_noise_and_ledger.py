@@ -11,27 +11,12 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.objectives import Ridge
-from asyncdp_sim.privacy import Declared, Privacy
+from asyncdp_sim.privacy import Declared, Privacy, budgets, mechanisms
 from asyncdp_sim.privacy.accountants.own import Pure, gaussian_multiplier
-from asyncdp_sim.privacy.budgets import Horizon, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.ledger import Ledger
-from asyncdp_sim.privacy.mechanisms import (
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    NoNoise,
-    grid_steps,
-    laplace_scale,
-)
-from asyncdp_sim.privacy.observers.knowledge import (
-    PRIME,
-    Known,
-    applied,
-    learn,
-    reduce,
-    residues,
-    subtract_product,
-)
+from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise, laplace_scale
+from asyncdp_sim.privacy.observers import knowledge
+from asyncdp_sim.privacy.observers.knowledge import PRIME, residues
 from tests.tables import table
 from tests.together import together
 
@@ -41,28 +26,26 @@ DECLARED = Declared(bound=5.0)
 DISCRETE = {"epsilon": 1.0, "mechanism": "discrete-laplace", "sensitivity": DECLARED}
 
 
-def test_laplace_scale_is_the_formula_of_theorem_1():
-    """b_i = 2ΞK_i/(n_i ε_i): Ξ = 5, K = 1000, n = 250000, ε = 0.1 gives 0.4."""
-    scale = laplace_scale(
-        5.0, np.array([1000.0, 10.0, 10.0]), np.array([250_000, 100, 1]), np.array([0.1, 2.0, inf])
-    )
-    assert scale.tolist() == [pytest.approx(0.4), pytest.approx(0.5), 0.0]
+BY_HAND = table(__file__, "by_hand.toml")["cases"]
+NAMES = vars(mechanisms) | vars(budgets) | {"gaussian_multiplier": gaussian_multiplier, "inf": inf}
 
 
-def test_noise_for_owners_uses_their_own_numbers():
-    privacy = Privacy(
-        epsilon=[0.5, inf, 2.0], sensitivity=DECLARED, budget=PerOwnerCap(answers=[3, 4, 5])
-    )
-    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
-    assert noise.scale == pytest.approx([2 * 5 * 3 / (10 * 0.5), 0.0, 2 * 5 * 5 / (30 * 2.0)])
-    horizon = Privacy(epsilon=1.0, sensitivity=DECLARED).noise_for(np.array([10]), 1000, 5.0, 4)
-    assert horizon.scale == pytest.approx([2 * 5 * 1000 / 10])
+@together
+@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case["says"])
+def test_noise_and_budgets_are_those_by_hand(case):
+    fields = {"sensitivity": DECLARED} | case.get("privacy", {"mechanism": "none"})
+    names = NAMES | {"np": np, "Privacy": Privacy, "privacy": Privacy(**fields)}
+    found, expected = eval(case["of"], names), eval(case["is"], names)
+    if case.get("rel") == 0:
+        assert found == expected
+    else:
+        assert found == pytest.approx(expected, rel=case.get("rel", 1e-12))
 
 
 def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget():
     """Of 4 answers at ε 2 at most 3 were released, of 5 at ε 1 at most 2; ∞ says nothing."""
     privacy = Privacy(
-        epsilon=[2.0, 1.0, inf], sensitivity=DECLARED, budget=PerOwnerCap(answers=[4, 5, 6])
+        epsilon=[2.0, 1.0, inf], sensitivity=DECLARED, budget=budgets.PerOwnerCap(answers=[4, 5, 6])
     )
     accountant = privacy.accountant_for(3, 100)
     released = np.array([[1, 2, 6], [3, 0, 1]])
@@ -83,20 +66,6 @@ def test_an_owner_with_a_single_public_row_has_spent_everything(mechanism):
     assert power[1:].tolist() == [1.0, 1.0]
 
 
-def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
-    """K answers are as one with z/√K; the sensitivity is 2Ξ/n_i in L2."""
-    privacy = Privacy(
-        epsilon=[0.5, inf, 2.0], delta=1e-6, mechanism="gaussian", sensitivity=DECLARED,
-        budget=PerOwnerCap(answers=[3, 4, 5]),
-    )  # fmt: skip
-    assert privacy.norm == "l2"
-    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
-    assert isinstance(noise, GaussianNoise)
-    one = [gaussian_multiplier(epsilon, 1e-6) for epsilon in (0.5, 2.0)]
-    scale = [2 * 5 / 10 * one[0] * np.sqrt(3), 0.0, 2 * 5 / 30 * one[1] * np.sqrt(5)]
-    assert noise.scale == pytest.approx(scale, rel=1e-14)
-
-
 @pytest.mark.parametrize("epsilon", [1.01e-5, 1.44e-5, 3.2e-5, 1.7e-4])
 @pytest.mark.parametrize("delta", [1e-300, 1e-200, 1e-50, 1e-6])
 def test_gaussian_noise_of_the_least_budgets_is_within_them(epsilon, delta):
@@ -104,7 +73,7 @@ def test_gaussian_noise_of_the_least_budgets_is_within_them(epsilon, delta):
     for answers in (1, 3, 10, 1000):
         privacy = Privacy(
             epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=DECLARED,
-            budget=PerOwnerCap(answers=answers),
+            budget=budgets.PerOwnerCap(answers=answers),
         )  # fmt: skip
         [spent] = privacy.accountant_for(1, 1).spent(np.array([answers]))
         assert epsilon * (1 - 1e-5) < spent <= epsilon
@@ -114,7 +83,7 @@ def test_discrete_laplace_noise_pays_for_rounding():
     """b_i = (2Ξ/n_i + pγ_i) K_i/ε_i, γ_i the largest power of two ≤ 2Ξ/(1024 p n_i)."""
     privacy = Privacy(
         epsilon=[0.5, inf, 2.0], mechanism="discrete-laplace", sensitivity=DECLARED,
-        budget=PerOwnerCap(answers=[3, 4, 5]),
+        budget=budgets.PerOwnerCap(answers=[3, 4, 5]),
     )  # fmt: skip
     noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
     assert isinstance(noise, DiscreteLaplaceNoise)
@@ -129,13 +98,6 @@ def test_discrete_laplace_noise_pays_for_rounding():
     )
     plain = laplace_scale(5.0, np.array([3.0, 4, 5]), np.array([10, 20, 30]), privacy.epsilons(3))
     assert np.all(noise.scale <= plain * (1 + 1 / 1024))
-    named = privacy.model_copy(update={"grid": 0.25})
-    assert named.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4).grid.tolist() == [0.25] * 3
-
-
-def test_a_grid_is_not_coarser_than_a_bound_that_is_a_power_of_two():
-    steps = grid_steps(512.0, np.array([1.0, 2.0, 3.0]), 1, np.zeros(3))
-    assert steps.tolist() == [1.0, 0.5, 0.25]
 
 
 def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it():
@@ -153,45 +115,15 @@ def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it():
             Privacy(**DISCRETE, grid=finer).noise_for(np.array([10]), answers, 5.0, 1)
 
 
-def test_exact_answers_are_what_an_infinite_budget_gives():
-    gradients = np.array([[0.3, -1.1], [2.0, 0.7]])
-    drawn, owners = np.full((2, 2), 3.0), np.array([0, 1])
-    for noise in (LaplaceNoise(np.zeros(2)), GaussianNoise(np.zeros(2)), NoNoise(np.zeros(2))):
-        assert np.array_equal(noise.add_noise(owners, gradients.copy(), drawn), gradients)
-    rounding = DiscreteLaplaceNoise(np.zeros(2), np.array([0.25, 0.5]))
-    found = rounding.add_noise(owners, gradients, np.full((2, 4), 3.0))
-    assert found.tolist() == [[0.25, -1.0], [2.0, 0.5]]
-
-
-def test_answers_by_hand():
-    gradients, owners = np.array([[0.3, -1.1]]), np.array([1])
-    two = np.array([[1.0, -2.0]])
-    for noise in (LaplaceNoise(np.array([9.0, 0.5])), GaussianNoise(np.array([9.0, 0.5]))):
-        assert noise.width(2) == 2
-        assert noise.add_noise(owners, gradients.copy(), two) == pytest.approx(
-            np.array([[0.8, -2.1]])
-        )
-    grid = DiscreteLaplaceNoise(np.array([9.0, 0.5]), np.array([9.0, 0.25]))
-    assert grid.width(2) == 4
-    exponentials = np.array([[1.3, 0.1, 0.2, 0.9]])  # whole steps 2, 0 less 0, 1
-    assert grid.add_noise(owners, gradients, exponentials).tolist() == [[0.25 + 0.5, -1.0 - 0.25]]
-
-
-def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row():
+def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row_of_any_block():
     noise = LaplaceNoise(np.ones(1), "scalar-as-published")
     drawn = noise.rows(np.random.default_rng(3), 100, 6)
     assert drawn.shape == (100, 6)
     assert np.array_equal(drawn, np.repeat(drawn[:, :1], 6, axis=1))
     assert len(np.unique(drawn)) == 100
-
-
-@pytest.mark.parametrize("shape", ["vector", "scalar-as-published"])
-def test_rows_do_not_depend_on_how_many_are_drawn_at_once(shape):
-    noise = LaplaceNoise(np.ones(1), shape)
-    whole = noise.rows(np.random.default_rng(4), 30, 3)
-    source = np.random.default_rng(4)
-    parts = np.concatenate([noise.rows(source, count, 3) for count in (1, 9, 20)])
-    assert np.array_equal(whole, parts)
+    source = np.random.default_rng(3)
+    parts = [noise.rows(source, count, 6) for count in (1, 9, 90)]
+    assert np.array_equal(drawn, np.concatenate(parts))
 
 
 def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above():
@@ -205,47 +137,6 @@ def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above():
         assert charged[3] == epsilon
         assert np.all(np.diff(charged) >= 0)
         assert np.all(charged <= epsilon)
-
-
-def test_epsilons_are_infinite_where_no_noise_is_added():
-    assert Privacy(mechanism="none").epsilons(2).tolist() == [inf, inf]
-    assert Privacy(mechanism="none", epsilon=1.0).epsilons(2).tolist() == [inf, inf]
-    assert Privacy(epsilon=[1.0, inf], sensitivity=DECLARED).epsilons(2).tolist() == [1.0, inf]
-
-
-def test_owners_that_share_records_spend_a_part_of_the_least_epsilon():
-    fields = {"epsilon": [1.0, 0.6, 4.0], "sensitivity": DECLARED, "overlap": 2}
-    shared = Privacy(**fields)
-    assert shared.asked(3).tolist() == [1.0, 0.6, 4.0]
-    assert shared.epsilons(3).tolist() == [0.3] * 3
-    gaussian = Privacy(**fields, mechanism="gaussian", delta=1e-6)
-    each = gaussian.epsilons(3)
-    assert np.all(each == each[0])
-    assert 0.3 < each[0] < 0.6  # ρ is halved, and ε grows more slowly than ρ
-
-
-def test_budgets_say_how_many_answers():
-    assert Horizon().answers_allowed(3, 50) == (50, 50, 50)
-    assert PerOwnerCap(answers=4).answers_allowed(3, 50) == (4, 4, 4)
-    assert PerOwnerCap(answers=[1, 2, 60]).answers_allowed(3, 50) == (1, 2, 60)
-    assert UntilSpent(answers=[1, 2, 60]).answers_allowed(3, 50) == (1, 2, 60)
-    assert UntilSpent(per_answer=0.1).answers_allowed(3, 50) is None  # see Privacy
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
-def test_a_price_says_how_many_answers_fit(mechanism):
-    privacy = Privacy(
-        epsilon=[0.3, 0.35, 1.0], mechanism=mechanism, sensitivity=DECLARED,
-        budget=UntilSpent(per_answer=0.1),
-    )  # fmt: skip
-    assert privacy.answers_allowed(3, 50) == (3, 3, 10)
-    accountant = privacy.accountant_for(3, 50)
-    assert accountant.spent(accountant.answers).tolist() == [0.3, 0.3, 1.0]
-    assert accountant.spent(np.ones(3, dtype=int)) == pytest.approx([0.1] * 3)
-    records = np.array([10, 10, 10])
-    noise = privacy.noise_for(records, 50, 5.0, 1)
-    one = privacy.model_copy(update={"epsilon": 0.1, "budget": PerOwnerCap(answers=1)})
-    assert noise.scale == pytest.approx(one.noise_for(records, 50, 5.0, 1).scale)
 
 
 # Residues in floats, against whole numbers of Python, which never round.
@@ -267,7 +158,7 @@ def test_the_largest_residues_multiply_without_rounding():
         )
         held *= sign
         exact = (integers(rows) - integers(held) @ integers(reduced)) % PRIME
-        subtract_product(rows, held, reduced)
+        knowledge.subtract_product(rows, held, reduced)
         assert np.abs(rows).max() <= 2**30
         assert np.array_equal(integers(rows) % PRIME, exact)
 
@@ -276,7 +167,7 @@ def test_averages_are_those_of_fractions():
     rng = np.random.default_rng(3)
     weights, rows = rng.integers(-5, 9, (7, 300)), rng.integers(0, PRIME, (300, 11))
     exact = weights.astype(object) @ rows.astype(object) * pow(13, -1, PRIME) % PRIME
-    assert np.array_equal(integers(applied(weights, 13, residues(rows))) % PRIME, exact)
+    assert np.array_equal(integers(knowledge.applied(weights, 13, residues(rows))) % PRIME, exact)
 
 
 def slowly(rows: Any) -> tuple[Any, list[int]]:
@@ -306,7 +197,7 @@ def lots(seed: int) -> Any:
 def test_lots_are_reduced_as_each_is_in_whole_numbers():
     given = lots(1)
     found = residues(given.astype(np.int64))
-    pivots = reduce(found)
+    pivots = knowledge.reduce(found)
     for lot, rows, places in zip(given, found, pivots.tolist(), strict=True):
         exact, where = slowly(lot)
         assert places == where
@@ -319,12 +210,12 @@ def test_what_is_learned_in_parts_is_learned_at_once(cut):
     """By pools of unlike numbers of nodes and rows, in one lot."""
     given = residues(lots(2).astype(np.int64))
     told = [given[0], given[1][:6, :12], given[2][:2]]
-    pools = [Known(np.zeros(rows.shape[1], dtype=np.bool_)) for rows in told]
+    pools = [knowledge.Known(np.zeros(rows.shape[1], dtype=np.bool_)) for rows in told]
     new = [
         np.concatenate(parts)
         for parts in zip(
-            learn(pools, [rows[:cut] for rows in told]),
-            learn(pools, [rows[cut:] for rows in told]),
+            knowledge.learn(pools, [rows[:cut] for rows in told]),
+            knowledge.learn(pools, [rows[cut:] for rows in told]),
             strict=True,
         )
     ]

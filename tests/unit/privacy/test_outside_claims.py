@@ -1,14 +1,13 @@
 """Labels of scenarios with code from outside: what could break a claim makes it "not shown"."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, SpecError
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.forecasts.forecast import forecast
@@ -27,6 +26,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label, named_guarantee
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.sentences.scenario import describe
+from tests.derived import derived
 from tests.reproducibility.runs import scenario
 
 CLIP = {"kind": "clip", "bound": 1.0}
@@ -36,108 +36,33 @@ STEP = {"step": 0.01, "mixing": 1.0}
 class Signs(Wrapped):
     """Owners answer with signs: one record moves a coordinate by 2, whatever the bound says."""
 
-    @override
     def answered_with(self, gradients: Any) -> Any:
-        return SignsOf(gradients)
+        return SimpleNamespace(gradient=lambda *at: np.sign(gradients.gradient(*at)))
 
 
-class SignsOf:
-    def __init__(self, gradients: Any) -> None:
-        self.gradients = gradients
-
-    def gradient(self, owners: Any, points: Any) -> Any:
-        return np.sign(self.gradients.gradient(owners, points))
+def signs(self: FedAsync, setting: Any) -> Any:
+    return Signs(FedAsync.steps(self, setting))
 
 
-class Plain(FedAsync):
-    """Is given noisy answers alone."""
-
-    kind: Literal["plain"] = "plain"
+def halved(self: AccountingKind, *given: Any) -> Any:
+    return AccountingKind.charges(self, *given) / 2
 
 
-class Undeclared(FedAsync):
-    kind: Literal["undeclared"] = "undeclared"
-
-    @override
-    def steps(self, setting: Any) -> Any:
-        return Signs(super().steps(setting))
-
-
-class Sign(Undeclared):
-    kind: Literal["sign"] = "sign"
-    handles_gradients: ClassVar[bool] = True
-
-
-class Short(FedAsync):
-    """Says how far a record moves an answer."""
-
-    kind: Literal["short"] = "short"
-    xi: ClassVar[float | None] = 1e-3
-
-
-class Once(FedAsync):
-    kind: Literal["once"] = "once"
-    answers_once: ClassVar[bool] = True
-
-
-class Sums(FedBuff):
-    kind: Literal["sums"] = "sums"
-
-
-class Lying(Declared):
-    """Says that it bounds every record, and bounds none."""
-
-    kind: Literal["lying"] = "lying"
-    enforced = True
-
-
-class OwnLaplace(LaplaceMechanism):
-    kind: Literal["own-laplace"] = "own-laplace"
-
-
-class OwnHorizon(Horizon):
-    kind: Literal["own-horizon"] = "own-horizon"
-
-
-class OwnAccountant(LossDistributions):
-    kind: Literal["own-accountant"] = "own-accountant"
-
-
-class Halved(AccountingKind):
-    """Charges half as much for an answer, and so has twice the noise."""
-
-    kind: Literal["halved"] = "halved"
-
-    @override
-    def charges(self, *given: Any) -> Any:
-        return super().charges(*given) / 2
-
-
-class OwnObserver(TranscriptObserver):
-    kind: Literal["own-observer"] = "own-observer"
-
-
-class OwnRidge(Ridge):
-    kind: Literal["own-ridge"] = "own-ridge"
-
-
-class OwnClock(PoissonClock):
-    kind: Literal["own-clock"] = "own-clock"
-
-
-class Drawn(GaussianData):
-    kind: Literal["drawn"] = "drawn"
-
-
-class Read(GaussianData):
-    """Reads private rows, from wherever it has them, and has no file to name."""
-
-    kind: Literal["read"] = "read"
-
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return False
+Plain = derived(FedAsync, "plain")
+"""Is given noisy answers alone."""
+Undeclared = derived(FedAsync, "undeclared", steps=signs)
+Sign = derived(Undeclared, "sign", handles_gradients=True)
+Short = derived(FedAsync, "short", xi=1e-3)
+"""Says how far a record moves an answer."""
+Once = derived(FedAsync, "once", answers_once=True)
+Sums = derived(FedBuff, "sums")
+Lying = derived(Declared, "lying", enforced=True)
+"""Says that it bounds every record, and bounds none."""
+Halved = derived(AccountingKind, "halved", charges=halved)
+"""Charges half as much for an answer, and so has twice the noise."""
+Drawn = derived(GaussianData, "drawn")
+Read = derived(GaussianData, "read", synthetic=False)
+"""Reads private rows, from wherever it has them, and has no file to name."""
 
 
 def clipped(**parts: Any) -> Scenario:
@@ -146,16 +71,16 @@ def clipped(**parts: Any) -> Scenario:
     return base.replace(**parts)
 
 
-RESTS: dict[str, Mapping[str, Any]] = {
+RESTS: dict[str, dict[str, Any]] = {
     "algorithm.kind = sign": {"algorithm": Sign(**STEP)},
     "privacy.sensitivity.kind = lying": {"privacy": {"sensitivity": Lying(bound=1.0)}},
-    "privacy.mechanism.kind = own-laplace": {"privacy": {"mechanism": OwnLaplace()}},
-    "privacy.budget.kind = own-horizon": {"privacy": {"budget": OwnHorizon()}},
-    "privacy.accountant.kind = own-accountant": {
-        "privacy": {"accountant": OwnAccountant(), "delta": 1e-6}
+    "privacy.mechanism.kind = own": {"privacy": {"mechanism": derived(LaplaceMechanism, "own")()}},
+    "privacy.budget.kind = own": {"privacy": {"budget": derived(Horizon, "own")()}},
+    "privacy.accountant.kind = own": {
+        "privacy": {"accountant": derived(LossDistributions, "own")(), "delta": 1e-6}
     },
-    "privacy.observer.kind = own-observer": {"privacy": {"observer": OwnObserver()}},
-    "model.kind = own-ridge": {"model": OwnRidge(regularisation=0.1, theta_max=2.0)},
+    "privacy.observer.kind = own": {"privacy": {"observer": derived(TranscriptObserver, "own")()}},
+    "model.kind = own": {"model": derived(Ridge, "own")(regularisation=0.1, theta_max=2.0)},
     "data.kind = drawn": {"data": Drawn(features=3)},
     "data.kind = read": {"data": Read(features=3)},
 }
@@ -191,7 +116,9 @@ def test_an_accountant_from_outside_decides_what_answers_may_cost():
     assert np.all(theirs.spent(theirs.answers) < ours.spent(ours.answers))
 
 
-@pytest.mark.parametrize("parts", [{"algorithm": Plain(**STEP)}, {"clock": OwnClock()}])
+@pytest.mark.parametrize(
+    "parts", [{"algorithm": Plain(**STEP)}, {"clock": derived(PoissonClock, "own")()}]
+)
 def test_what_is_given_no_records_leaves_a_claim_as_it_is(parts):
     found = run(clipped(**parts))
     assert (found.summary["private"], found.summary["epsilon_true"]) == (True, 5.0)
@@ -241,20 +168,13 @@ def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not
 
 
 @pytest.mark.parametrize("lacking", ["synthetic", "held_out", "features", "build"])
-def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(
-    lacking,
-):
-    def build(
-        self: Any, n_owners: int, records: Any, streams: Streams | Scope, swap: Any = None
-    ) -> Any:
-        raise NotImplementedError
-
+def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(lacking):
     whole = {
         "synthetic": property(lambda _: True),
         "origin": property(lambda _: "drawn"),
         "held_out": 0.0,
         "features": 2,
-        "build": build,
+        "build": lambda *_: None,
         "kind": "some",
     }
     annotations = {"kind": Literal["some"], "held_out": float, "features": int}

@@ -69,33 +69,21 @@ def test_buffers_take_as_many_answers_as_they_hold():
 
 
 TABLE = table(__file__, "shared_budgets.toml")
-
-
-@pytest.mark.parametrize("protocol", TABLE["refused"])
-def test_a_learner_that_does_not_choose_is_refused(protocol):
-    with pytest.raises(SpecError, match=r"privacy\.budget\.kind: given 'as-asked'; allowed is any"):
-        scene(protocol=protocol)
+COUNTED = [
+    *product(({}, {"mechanism": "gaussian", "delta": 1e-5}), (1, 2, 60, 2000)),
+    *product((COMPOSED,), (1, 2)),
+    *(pytest.param(COMPOSED, updates, marks=pytest.mark.long) for updates in (60, 2000)),
+]
 
 
 @pytest.mark.parametrize("local_steps", [1, 3])
 @pytest.mark.parametrize("buffer", [1, 2])
 @pytest.mark.parametrize("tasks", [1, 4])
-@pytest.mark.parametrize(
-    ("privacy", "updates"),
-    [
-        *product(({}, {"mechanism": "gaussian", "delta": 1e-5}), (1, 2, 60, 2000)),
-        *product((COMPOSED,), (1, 2)),
-        *(pytest.param(COMPOSED, updates, marks=pytest.mark.long) for updates in (60, 2000)),
-    ],
-)
+@pytest.mark.parametrize(("privacy", "updates"), COUNTED)
 def test_the_audit_claims_as_many_answers_on_its_own(privacy, updates, tasks, buffer, local_steps):
-    raw = scene().model_dump()
-    algorithm = raw["algorithm"] | {"buffer": buffer, "local_steps": local_steps}
-    found = scene(
-        run={"seed": 1, "updates": updates},
-        protocol=raw["protocol"] | {"tasks": tasks},
-        algorithm=algorithm,
-        privacy=raw["privacy"] | privacy,
+    algorithm = {"buffer": buffer, "local_steps": local_steps}
+    found = scene().replace(
+        run={"updates": updates}, protocol={"tasks": tasks}, algorithm=algorithm, privacy=privacy
     )
     accountant, _ = gradients_of(found.accountant)
     owed = claims.owed(found)
@@ -118,7 +106,6 @@ def test_the_audit_does_not_take_updates_for_answers(monkeypatch):
 
 ONE = {"kind": "rounds", "owners": 1}
 SLOW = {"kind": "exponential", "mean": 0.5}
-REFUSED = table(__file__, "participation.toml")["refused"]
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 1.0}, "protocol": {"kind": "request"}}
 
 
@@ -128,22 +115,16 @@ def made(rule: dict[str, Any] | None = None, **changed: Any) -> Scenario:
     return parse(Scenario, {**WHOLE_OWNERS, **changed, "privacy": privacy})
 
 
-def held(**budget: Any) -> tuple[int, ...]:
-    """Return K_i, which an audit works out too, of pure answers composed by losses as well."""
-    scenario = made({"most": 3}, privacy={"budget": budget})
-    composed = {**scenario.privacy.model_dump(), "mechanism": "laplace", "accountant": "pld"}
-    for each in (scenario, made({"most": 3}, privacy=composed)):
-        allowed = each.network.answers_allowed
-        assert tuple(claim.answers for claim in claims.owed(each)) == allowed
-    return scenario.network.answers_allowed
+@pytest.mark.parametrize(("budget", "answers"), TABLE["answers"])
+def test_a_budget_is_for_no_more_answers_than_an_owner_may_give(budget, answers):
+    """An audit works them out too, of pure answers composed by losses as well."""
+    for privacy in ({}, {"mechanism": "laplace", "accountant": "pld"}):
+        scenario = made({"most": 3}, privacy={"budget": budget, **privacy})
+        assert list(scenario.network.answers_allowed) == answers
+        assert [claim.answers for claim in claims.owed(scenario)] == answers
 
 
-def test_a_budget_is_for_no_more_answers_than_an_owner_may_give():
-    assert held(kind="horizon") == (3, 3, 3)
-    assert held(kind="per-owner-cap", answers=[2, 3, 9]) == (2, 3, 3)
-    assert held(kind="until-spent", per_answer=0.1) == (3, 3, 3)
-    assert held(kind="until-spent", per_answer=1.9) == (1, 1, 1)
-    assert held(kind="scheduled", answers=8, growth=1.1) == (3, 3, 3)
+def test_a_rest_alone_limits_no_budget():
     assert made({"apart": 1}).network.answers_allowed == (8, 8, 8)
 
 
@@ -166,12 +147,20 @@ def test_rounds_draw_owners_that_are_due():
         assert all(len(set(order[k : k + 3])) == 3 for k in range(6))
 
 
+REFUSED = table(__file__, "refused.toml")["refused"]
+SCENES = table(__file__, "scenes.toml") | {"whole-owners": WHOLE_OWNERS}
+
+
 @together
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["said"])
-def test_what_is_refused(case):
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused_by_its_name(case):
+    base = SCENES[case.get("scene", "whole-owners")]
+    privacy = base["privacy"] | case.get("privacy", {})
     with pytest.raises(SpecError) as refusal:
-        made(None if case["rule"] == "null" else case["rule"], **case["changed"])
-    assert case["said"] in str(refusal.value)
+        parse(Scenario, {**base, **case.get("changed", {}), "privacy": privacy})
+    assert case.get("said", "") in str(refusal.value)
+    if "key" in case:
+        assert [fault.key for fault in refusal.value.faults] == [case["key"]]
 
 
 def test_a_fresh_answer_is_none_where_nothing_is_sent_again():
@@ -203,19 +192,21 @@ def test_no_formula_is_taken_for_true_where_owners_rest():
     assert why in out_of_order(resting)
 
 
-def test_rounds_of_some_owners_have_no_exact_moments_and_last_as_the_slowest_of_them():
+@pytest.mark.parametrize(("rule", "owners", "throughput"), TABLE["rounds"])
+def test_rounds_of_some_owners_last_as_the_slowest_of_them(rule, owners, throughput):
+    protocol = {"kind": "rounds", "owners": owners}
+    network = made(None if rule == "null" else rule, protocol=protocol, compute=SLOW).network
+    found = predicted(network, "throughput")
+    if throughput == "unknown":
+        assert isinstance(found, Unknown)
+    else:
+        assert found == pytest.approx(throughput)
+
+
+def test_rounds_of_some_owners_have_no_exact_moments():
     some = made({"apart": 3}, protocol=ONE, compute=SLOW)
-    assert predicted(some.network, "throughput") == pytest.approx(2.0)
     assert out_of_order(some) == ["each round is of 1 of 3 owners, drawn at random"]
     assert out_of_order(made(compute=SLOW)) == []
-    two = made({"apart": 2}, protocol={"kind": "rounds", "owners": 2}, compute=SLOW)
-    assert isinstance(predicted(two.network, "throughput"), Unknown)  # the third round lacks one
-    free = made(protocol={"kind": "rounds", "owners": 2}, compute=SLOW)
-    assert predicted(free.network, "throughput") == pytest.approx(1 / 0.75)
-    short = made({"apart": 3, "most": 2}, protocol=ONE, compute=SLOW)
-    assert isinstance(predicted(short.network, "throughput"), Unknown)
-    enough = made({"apart": 3, "most": 3}, protocol=ONE, compute=SLOW)
-    assert predicted(enough.network, "throughput") == pytest.approx(2.0)
 
 
 def test_observers_are_compared_by_the_noise_of_rounds_as_they_are():
@@ -284,7 +275,6 @@ def test_owners_that_share_a_record_never_spend_more_than_the_budget(mechanism, 
 
 N = 3
 EXACT = "exact-as-published"
-SCENES = table(__file__, "scenes.toml")
 COPIES = SCENES["copies"]
 BUDGETS = COPIES["privacy"]["epsilon"]
 ALGORITHMS = TABLE["algorithms"]
@@ -401,10 +391,3 @@ def test_what_is_said_of_a_copy():
     assert private["summary"]["epsilon_true"] == pytest.approx(7 / 3)
     assert not label([exact]).private
     assert "where it plays the learner itself" in " ".join(exact["warnings"])
-
-
-@pytest.mark.parametrize("case", SCENES["copies_refused"])
-def test_what_does_not_fit_is_refused(case):
-    with pytest.raises(SpecError) as caught:
-        scenario("rounds", **case["more"])
-    assert [fault.key for fault in caught.value.faults] == [case["key"]]

@@ -101,18 +101,26 @@ def alone(n_nodes: int) -> Any:
     return np.eye(n_nodes, dtype=bool)
 
 
+def far_from_formula(graph: nx.Graph, steps: int, noise: Any, nodes: Any) -> float:
+    """How far h of some nodes is from the pseudo-inverse of all that each heard of others."""
+    weights, parts = averaged(graph)
+    size = len(noise)
+    found = leverages([all_at_once(weights, parts)] * steps, noise, alone(size)[list(nodes)])
+    powers = [np.eye(size)]
+    for _ in range(steps - 1):
+        powers.append(weights / parts @ powers[-1])
+    furthest = 0.0
+    for node, row in zip(nodes, found, strict=True):
+        seen = [each[w] for each in powers for w in graph.neighbors(node)]
+        furthest = max(furthest, np.abs(row - at_once(seen, noise, {node})).max())
+    return furthest
+
+
 @together
 @EACH
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_fixed_matrix_gives_its_matrix_formula(name, steps):
-    weights, parts = averaged(GRAPHS[name])
-    rounds = [all_at_once(weights, parts)] * steps
-    found = leverages(rounds, LOUDNESS, alone(N))
-    power, matrix = np.eye(N), weights / parts
-    powers = [power := matrix @ power if t else power for t in range(steps)]
-    for node in range(N):
-        seen = [each[w] for each in powers for w in GRAPHS[name].neighbors(node)]
-        assert np.abs(found[node] - at_once(seen, LOUDNESS, {node})).max() < 1e-8
+    assert far_from_formula(GRAPHS[name], steps, LOUDNESS, range(N)) < 1e-8
 
 
 def in_many_digits(weights: Any, steps: int, noise: Any, node: int) -> Any:
@@ -187,17 +195,8 @@ def test_twenty_steps_of_many_nodes_are_exact_and_take_less_than_ten_seconds(nam
 @pytest.mark.long
 def test_where_all_of_many_meet_the_matrix_formula_is_met():
     """Twenty steps; everything is known after the first, and must stay so."""
-    weights, parts = averaged(LARGE["complete"])
     noise = np.linspace(1.0, 3.0, MANY)
-    pools = alone(MANY)[[0, 100]]
-    found = leverages([all_at_once(weights, parts)] * 20, noise, pools)
-    power, matrix, powers = np.eye(MANY), weights / parts, []
-    for _ in range(20):
-        powers.append(power)
-        power = matrix @ power
-    for node, each in zip((0, 100), found, strict=True):
-        seen = [known[w] for known in powers for w in LARGE["complete"].neighbors(node)]
-        assert np.abs(each - at_once(seen, noise, {node})).max() < 1e-8
+    assert far_from_formula(LARGE["complete"], 20, noise, (0, 100)) < 1e-8
 
 
 def test_one_thread_works_them_out(monkeypatch):
@@ -237,9 +236,7 @@ def test_long_runs_are_as_exact():
     assert np.all(found >= exact - 1e-12)  # floats are that far off
 
 
-def test_where_digits_do_not_suffice_more_is_taken_for_known(
-    monkeypatch,
-):
+def test_where_digits_do_not_suffice_more_is_taken_for_known(monkeypatch):
     rounds = random_meetings(GRAPHS["geometric"], 10 * N, 8)
     exact = leverages(rounds, LOUDNESS, alone(N))
     monkeypatch.setattr(views, "_LIMBS", (2,))

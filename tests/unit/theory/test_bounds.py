@@ -1,22 +1,14 @@
 """The papers' bounds, equation by equation, and synchronous descent."""
 
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
 
 from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
-from tests.theory.bounds import (
-    GeometricBound,
-    along,
-    answer_noise,
-    excess_bound,
-    step_sizes,
-    with_transient,
-)
+from tests.theory.bounds import GeometricBound, along, step_sizes, with_transient
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 
@@ -36,44 +28,6 @@ class TestGeometricBound:
         for k in range(20):
             assert near(bound.after(k), value)
             value = factor * value + 0.25
-
-    def test_its_limit(self):
-        assert near(GeometricBound(5.0, 0.75, 1.0).limit, 4.0)
-        assert GeometricBound(5.0, 1.0, 1.0).limit == inf
-        assert near(GeometricBound(5.0, 0.75, 1.0).after(1000), 4.0)
-
-
-class TestStepSizes:
-    def test_the_proofs_case(self):
-        steps = step_sizes(4, 0.5, rho=3.0, updates=10)
-        alpha = 3 / 100
-        assert near(steps.central, alpha / 0.5)
-        assert near(steps.own, np.full(4, 4 * alpha / 0.5))
-        assert near(steps.rates, np.full(5, alpha / 0.5))
-        assert near(steps.curvatures, np.full(5, alpha / 2))
-        assert near(steps.contraction, 1 - 1 / 8)
-
-    def test_the_texts_central_step_is_as_the_proofs_for_two_owners_only(self):
-        for n in (1, 2, 3, 10):
-            steps = step_sizes(n, 1.0, rho=1.0, updates=1, central_step="text")
-            assert near(steps.central / 2, (n - 1) / n)  # times ∇f_L = ∇g/2
-            assert near(np.ptp(steps.rates), abs(n - 2) / n)
-
-    def test_unequal_rates(self):
-        published = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL)
-        assert near(published.rates[1:], 3 * UNEQUAL)
-        mended = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL, inverse_rate=True)
-        assert near(mended.rates, np.ones(4))
-
-    def test_one_owner(self):
-        assert step_sizes(1, 1.0, rho=1.0, updates=2).contraction == 0
-
-
-def test_the_noise_of_all_coordinates():
-    records, budgets, p, xi, updates = np.array([10, 30]), np.array([0.5, 2.0]), 7, 3.0, 20
-    variance = 2 * (2 * xi * updates / (records * budgets)) ** 2
-    found = np.sqrt(answer_noise(records / 40, variance, p))
-    assert near(found, 2 * sqrt(2 * p) * xi * updates / (40 * budgets))
 
 
 class TestWithTransient:
@@ -111,12 +65,6 @@ class TestWithTransient:
         assert near(found.push, mismatch + moved + 2 * n * alpha * c * net)
         assert near(found.factor, 1 - 2 * 0.2 * alpha / 2)
 
-    def test_a_learner_that_never_steps_forgets_nothing(self):
-        steps = step_sizes(1, 1.0, rho=0.1, updates=1, central_step="text")
-        found = with_transient(steps, np.zeros(1), gradient_bound=1.0, diameter=1.0, start=1.0)
-        assert found.factor == 1
-        assert found.limit == inf
-
     def test_models_that_start_apart(self):
         steps = step_sizes(2, 1.0, rho=0.1, updates=1)
         given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0}
@@ -124,11 +72,6 @@ class TestWithTransient:
         assert with_transient(steps, np.zeros(2), **given, spread=1e-9) == alike
         apart = with_transient(steps, np.zeros(2), **given, spread=1e6)
         assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
-
-
-def test_fitness_from_distance():
-    assert excess_bound(4.0, 3.0) == 6.0
-    assert excess_bound(4.0, 3.0, slope=0.5) == 7.0
 
 
 def test_the_printed_right_side_by_hand():
@@ -141,11 +84,6 @@ def test_the_printed_right_side_by_hand():
 
 
 class TestCollab:
-    def test_as_printed(self):
-        numbers = {"gradient_bound": 3.0, "convexity": 0.5, "rho": 2.0}
-        found = collab_as_printed.as_printed(100, [0.5, 2.0], **numbers)
-        assert near(found, 8 * 9 * 2 / (0.5 * 1e4) * 4.25)
-
     @pytest.mark.parametrize("rho", [0.1, 30.0])
     def test_one_parameter_is_exact(self, rho):
         """Where L = λ nothing is lost, not with steps too long either."""
@@ -160,24 +98,19 @@ class TestCollab:
 
 
 P, T = 3, 12
-OBJECTIVE = correlated(5, 40, P, 0.1, 3)
+FIT = correlated(5, 40, P, 0.1, 3)
+HESSIAN, OPTIMUM = FIT.hessian, FIT.free_optimum
 SCHEDULES = {
     "collab-1": Collab1(rho=1.0).schedule(100.0, T),
     "collab-2": Collab2(step=1.0).schedule(0.3, T),
     "server": ParameterServer(step=1.0, exponent=0.5).schedule(0.2, T),
 }
-BIASED = [
-    (name, noise, initial)
-    for name in SCHEDULES
-    for noise in ("vector", "scalar-as-published")
-    for initial in ("ones", "uniform")
-]
 
 
 def in_full(name, variance, noise, initial):
     """Yield mean and second moment of the deviations of (θ, θ̄), by the algorithms as printed."""
-    hessian, one, nothing = OBJECTIVE.hessian, np.eye(P), np.zeros((P, P))
-    start = {"ones": 1.0, "uniform": 0.5}[initial] - OBJECTIVE.free_optimum
+    one, nothing = np.eye(P), np.zeros((P, P))
+    start = {"ones": 1.0, "uniform": 0.5}[initial] - OPTIMUM
     mean = np.tile(start, 2)
     scatter = one / 12 if initial == "uniform" else nothing
     second = np.outer(mean, mean) + np.tile(scatter, (2, 2))
@@ -187,7 +120,7 @@ def in_full(name, variance, noise, initial):
         sizes = {"collab-1": 100.0 / (T**2 * k), "collab-2": 0.3 / k**0.5, "server": 0.2 / k**0.5}
         size, old = sizes[name], (k - 1) / (1 / T**0.5 + k)
         new = (1 / T**0.5 + 1) / (1 / T**0.5 + k)
-        step = one - 2 * size * hessian
+        step = one - 2 * size * HESSIAN
         turn = np.block([[step, nothing], [new * one, old * one]])
         mean = turn @ mean
         second = turn @ second @ turn.T
@@ -196,37 +129,24 @@ def in_full(name, variance, noise, initial):
 
 
 @together
-@pytest.mark.parametrize(("name", "noise", "initial"), BIASED)
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("noise", ["vector", "scalar-as-published"])
+@pytest.mark.parametrize("initial", ["ones", "uniform"])
 def test_directions_on_their_own_are_the_recursion_of_full_matrices(name, noise, initial):
-    found = moments(
-        OBJECTIVE.hessian,
-        OBJECTIVE.free_optimum,
-        SCHEDULES[name],
-        0.7,
-        noise=noise,
-        initial=initial,
-    )
+    found = moments(HESSIAN, OPTIMUM, SCHEDULES[name], 0.7, noise=noise, initial=initial)
     shown = slice(P, None) if name == "collab-2" else slice(P)
     for k, (mean, second) in enumerate(in_full(name, 0.7, noise, initial)):
         for told, part in ((found.model, slice(P)), (found.judged, shown)):
-            bias = told.mean[k] - OBJECTIVE.free_optimum
+            bias = told.mean[k] - OPTIMUM
             np.testing.assert_allclose(bias, mean[part], rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(told.second[k], second[part, part], rtol=1e-9, atol=1e-12)
     assert found.sound
 
 
 def test_an_average_without_digits_is_unsound():
-    long = moments(
-        OBJECTIVE.hessian, OBJECTIVE.free_optimum, Collab2(step=1.0).schedule(2.0, 100), 1.0
-    )
-    assert not long.sound
-    last = moments(
-        OBJECTIVE.hessian,
-        OBJECTIVE.free_optimum,
-        ParameterServer(step=1.0).schedule(0.01, 100),
-        1.0,
-    )
-    assert last.sound
+    long, last = Collab2(step=1.0).schedule(2.0, 100), ParameterServer(step=1.0).schedule(0.01, 100)
+    assert not moments(HESSIAN, OPTIMUM, long, 1.0).sound
+    assert moments(HESSIAN, OPTIMUM, last, 1.0).sound
 
 
 def margins(seed, slack):
@@ -245,15 +165,9 @@ def margins(seed, slack):
     )
     for schedule in schedules:
         exact = moments(hessian, optimum, schedule, variance).judged.expected_excess()
-        bound = along(
-            schedule.sizes,
-            slack * p * variance,
-            convexity=2 * values[0],
-            smoothness=2 * values[-1],
-            start=exact[0],
-            kept=schedule.kept,
-        )
-        yield bound / exact
+        curves = {"convexity": 2 * values[0], "smoothness": 2 * values[-1]}
+        how = {"start": exact[0], "kept": schedule.kept}
+        yield along(schedule.sizes, slack * p * variance, **curves, **how) / exact
 
 
 def test_the_bound_holds_along_any_steps_and_for_averages_and_not_with_half_the_noise():

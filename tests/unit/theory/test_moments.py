@@ -9,6 +9,7 @@ from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.learning import Expected, exact, grid
 from analysis.exact.per_update import moments
 from analysis.exact.turns import capped_moments, capped_size, ordered
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.run import run
@@ -41,8 +42,10 @@ def test_divergence_is_infinite_not_an_error():
     assert not np.all(np.isfinite(moments(process, np.ones(3)).second))
 
 
-def test_a_projection_that_does_not_act_is_none():
+def test_a_projection_that_does_not_act_is_none_and_one_that_does_is_refused():
     assert gossip_map_of(problem(theta_max=50.0), rho=1.0, updates=4).updates == 4
+    with pytest.raises(SpecError, match="theta_max"):
+        gossip_map_of(problem(theta_max=0.5), rho=1.0, updates=4)
 
 
 # Exact moments of synchronous learning: where there are some, and where there are none.

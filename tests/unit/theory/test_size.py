@@ -1,6 +1,7 @@
 """Sizes of runs, reported before they start: what cannot fit is refused at every door."""
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.theory.predict import all as predictions
 from asyncdp_sim.theory.predict.all import require_room
 from tests.cli.scenes import SMALL
+from tests.one_in import one_in
 from tests.tables import table
-from tests.unit.scenario.test_cells import constant
 from tests.unit.scenario.test_taking_part import naming as written
 
 # Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else.
@@ -30,33 +31,14 @@ def read(*parts: dict[str, Any]) -> Scenario:
     return parse(Scenario, written(3, *parts))
 
 
-def updates(count: int, **more: Any) -> dict[str, Any]:
-    return {"run": {"updates": count, "replicates": 2, **more}}
+TABLE = table(__file__, "size.toml")
 
 
-ROUNDS = {"algorithm": {"kind": "collab-2", "step": 0.1}, "protocol": {"kind": "rounds"}}
-LOSSY = {"channel": {"kind": "ideal", "loss": 0.2}, "compute": constant(0.1)}
-MEASURED: dict[str, tuple[Scenario, bool]] = {
-    "at once": (read(updates(600)), False),
-    "lossy": (read(updates(500, record_every=100), LOSSY), False),
-    "large models": (read(updates(300), {"data": {"features": 60}}), False),
-    "events": (read(updates(300), LOSSY), True),
-    "rounds": (read(updates(150), ROUNDS), False),
-}
-
-
-@pytest.mark.parametrize(
-    ("scenario", "events"),
-    [
-        pytest.param(*each, id=name, marks=[pytest.mark.long] * (name != "rounds"))
-        for name, each in MEASURED.items()
-    ],
-)
-def test_memory_grows_as_it_is_told(scenario, events):
+@one_in(5, "case", TABLE["measured"].values(), ids=TABLE["measured"])
+def test_memory_grows_as_it_is_told(case):
     """Twice as long a run, so that what every run takes drops out."""
-    longer = scenario.model_copy(
-        update={"run": scenario.run.model_copy(update={"updates": 2 * scenario.run.updates})}
-    )
+    scenario, events = read({"run": {"replicates": 2}}, case["parts"]), case["events"]
+    longer = scenario.replace(run={"updates": 2 * scenario.run.updates})
     peaks = []
     run(scenario, events=events)  # what is imported, or found once, is there from now on
     for each in (scenario, longer):
@@ -68,8 +50,11 @@ def test_memory_grows_as_it_is_told(scenario, events):
     assert 1 / 3 < (peaks[1] - peaks[0]) / (told[1] - told[0]) < 3
 
 
-def refused(error: SpecError, key: str = "run.updates") -> str:
-    [fault] = error.faults
+def refused(key: str, call: Callable[..., Any], *given: Any) -> str:
+    """Return what is said to be given where a call is refused for want of memory."""
+    with pytest.raises(SpecError) as error:
+        call(*given)
+    [fault] = error.value.faults
     assert fault.key == key
     assert fault.allowed.startswith("allowed is what fits into the ")
     return fault.given
@@ -86,17 +71,14 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_what_cannot_fit_is_refused_at_every_door(door, monkeypatch):
     monkeypatch.setattr(predictions, "machine_memory", lambda: 2.1e8)
-    with pytest.raises(SpecError) as error:
-        DOORS[door](read({"run": {"updates": 50_000}}))
-    assert refused(error.value).startswith("50000 in 1 replicate, which takes about ")
+    given = refused("run.updates", DOORS[door], read({"run": {"updates": 50_000}}))
+    assert given.startswith("50000 in 1 replicate, which takes about ")
 
 
 def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(predictions, "machine_memory", lambda: 2.1e8)
     swept = read({"sweep": {"run.updates": [5, 50_000]}})
-    with pytest.raises(SpecError) as error:
-        sweep(swept, tmp_path / "out")
-    refused(error.value)
+    refused("run.updates", sweep, swept, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -109,28 +91,21 @@ def test_check_refuses_it_too(command):
 def test_events_and_owners_and_rows_take_room(monkeypatch):
     monkeypatch.setattr(predictions, "machine_memory", lambda: 2.5e8)
     scenario = read({"run": {"updates": 10**5}})
-    predictions.require_room(scenario)
+    require_room(scenario)
     with pytest.raises(SpecError, match="and keep no events"):
-        predictions.require_room(scenario, events=True)
-    with pytest.raises(SpecError) as error:
-        predictions.require_room(parse(Scenario, written(20_000)))
-    assert refused(error.value, "owners.count").startswith("20000, which takes about ")
+        require_room(scenario, events=True)
+    given = refused("owners.count", require_room, parse(Scenario, written(20_000)))
+    assert given.startswith("20000, which takes about ")
     crowd = {"clock": {"kind": "poisson", "rate": 1.0, "population": "superposed"}}
-    predictions.require_room(parse(Scenario, written(20_000, crowd)))
-    with pytest.raises(SpecError) as error:
-        predictions.require_room(scenario.replace(owners={"records": 10**7}))
-    many = f"{10**7 * scenario.owners.count:,} of all owners, which take about "
-    assert refused(error.value, "owners.records").startswith(many)
+    require_room(parse(Scenario, written(20_000, crowd)))
+    given = refused("owners.records", require_room, scenario.replace(owners={"records": 10**7}))
+    assert given.startswith(f"{10**7 * scenario.owners.count:,} of all owners, which take about ")
 
 
-TABLE = table(__file__, "size.toml")
-ENDED: dict[str, dict[str, Any]] = TABLE["ended"]
-
-
-@pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
+@pytest.mark.parametrize("part", TABLE["ended"].values(), ids=TABLE["ended"])
 def test_what_ends_earlier_is_not_refused(part, monkeypatch):
     monkeypatch.setattr(predictions, "machine_memory", lambda: 3.0e8)
-    predictions.require_room(read(ENDLESS, part))
+    require_room(read(ENDLESS, part))
 
 
 def test_what_takes_long_is_told(monkeypatch):
@@ -151,14 +126,11 @@ def test_what_takes_long_is_told(monkeypatch):
 def test_the_page_says_the_constants():
     page = " ".join(Path("docs/how-long.md").read_text(encoding="utf-8").split())
     point = f"{predictions.POINT} + {predictions.NUMBER} p"
+    answer, tick = predictions.OF_ANSWER * 1e6, predictions.OF_TICK * 1e6
+    event, update = predictions.OF_EVENT * 1e6, predictions.OF_UPDATE * 1e6
     assert f"{predictions.ANSWER} B · A + {predictions.EVENT} B · E + ({point}) B" in page
-    assert (
-        f"{predictions.OF_ANSWER * 1e6:g} µs · A + {predictions.OF_TICK * 1e6:g} µs for each other"
-        in page
-    )
-    assert (
-        f"{predictions.OF_EVENT * 1e6:g} µs · E) + {predictions.OF_UPDATE * 1e6:g} µs · U" in page
-    )
+    assert f"{answer:g} µs · A + {tick:g} µs for each other" in page
+    assert f"{event:g} µs · E) + {update:g} µs · U" in page
     updates, replicates = 1000, 100
     cell = replicates * predictions.OF_ANSWER * updates + predictions.OF_UPDATE * updates
     assert f"by this formula they take {100 * cell:.0f} s one by one" in page

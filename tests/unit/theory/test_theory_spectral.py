@@ -1,4 +1,4 @@
-"""The spectrum of averaging, the long run of meetings, and the published sum over messages."""
+"""The spectrum of averaging, the long run of meetings, and published sums and bounds."""
 
 from functools import cache
 from itertools import product
@@ -8,19 +8,17 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import GammaClock, PoissonClock
+from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.formulas import convergence, exchanges
 from asyncdp_sim.theory.formulas.loss_network import loss_network
-from asyncdp_sim.theory.predict.all import predict
 from scenarios.beyond.messages import sums
+from tests.theory import polar
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star
 from tests.together import together
 from tests.verification.chains import flow, stationary
@@ -28,11 +26,7 @@ from tests.verification.chains import flow, stationary
 # The spectrum of averaging, and the long run of meetings, against slow and exact twins.
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
-KNOWN = {
-    StarGraph(): star,
-    Ring(): ring,
-    Complete(): complete,
-}
+KNOWN = {StarGraph(): star, Ring(): ring, Complete(): complete}
 
 
 def averaging(n_nodes, edge):
@@ -174,66 +168,6 @@ class TestMeetings:
         )  # dimers, no end
 
 
-POISSON = PoissonClock(rate=2.0)
-
-
-def meetings(graph: GossipGraph, n_owners: int = 6, ticks=POISSON, **parts) -> dict[str, Any]:
-    """Return the predictions of a network, or the reasons why there are none."""
-    protocol = Gossip(graph=graph, clock=ticks)
-    fields = {"answers_allowed": (100,) * n_owners, "updates": 100, "answers_per_update": None}
-    network = Network(**{**fields, "protocol": protocol, **parts})
-    return {each.quantity: each.reason or each.value for each in predict(network)}
-
-
-class TestFigures:
-    @pytest.mark.parametrize(
-        ("graph", "n_edges"), [(StarGraph(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
-    )
-    def test_without_duration_every_wake_up_is_an_update(self, graph, n_edges):
-        n_owners = 4 if graph == PATH else 6
-        found = meetings(graph, n_owners)
-        assert found["throughput"] == pytest.approx(2.0 * n_edges, rel=1e-13)
-        assert (found["utilisation"], found["mean_staleness"]) == (0, 0)
-        thinned = meetings(graph, n_owners, availability=Bernoulli(probability=0.5))
-        both = 0.5 if graph.learner else 0.25
-        assert thinned["throughput"] == pytest.approx(2.0 * n_edges * both, rel=1e-13)
-
-    @pytest.mark.parametrize(
-        ("laws", "time"),
-        [
-            (Constant(value=0.5), 0.5),
-            (Exponential(mean=0.5), 0.75),
-            ([Constant(value=0.2), Constant(value=0.5)], 0.5),
-            ([Constant(value=0.5), Exponential(mean=0.5)], 0.5 + 0.5 * np.exp(-1)),
-            ([NoTime(), Exponential(mean=0.5)], 0.5),
-            ([Exponential(mean=0.25), Exponential(mean=0.5)], 0.75 - 1 / 6),
-        ],
-    )
-    def test_a_meeting_takes_as_long_as_the_slower(self, laws, time):
-        """Two owners, who are free again after a meeting and wait for the next wake-up."""
-        found = meetings(Ring(), 2, compute=laws)
-        assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
-
-    @pytest.mark.parametrize(
-        ("parts", "words"),
-        [
-            ({"ticks": GammaClock(rate=1.0, cv=0.5)}, "clocks are gamma"),
-            ({"compute": Gamma(mean=0.1, cv=0.5)}, "the slower of two gamma times"),
-            ({"answers_allowed": (5,) * 6}, "a budget of 5 answers may be spent"),
-            ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
-            ({"channel": Ideal(loss={"to_bad": 0.1, "to_good": 0.5})}, "lost in bursts"),
-        ],
-    )
-    def test_what_is_not_known_is_said(self, parts, words):
-        found = meetings(Ring(), **parts)
-        assert all(words in found[name] for name in ("throughput", "utilisation", "mean_staleness"))
-
-    def test_a_star_may_take_any_law(self):
-        found = meetings(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
-        assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
-        assert found["mean_staleness"] == 0
-
-
 # The published sum over messages: its terms, and where what is exact is above or below it.
 
 PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "gossip-averaging.md"
@@ -289,3 +223,67 @@ def test_the_page_says_where_the_sum_is_exceeded_and_where_it_is_loose():
             assert row(name, steps) in text
     exact, summed = held("ring", 5)
     assert f"h = {exact[5, 0]:.0f} and the sum {summed[5, 0]:.5f}" in text
+
+
+# Lemma 3 of POLAR as printed, what it follows from, and how loose it is.
+
+STEPS = 0.05 / np.arange(1, 6)
+BOUNDS = polar.Obfuscation(
+    n_servers=4, n_clients=3, window=2, gradient_norm=0.5, weight_bound=6.0, additive_bound=0.4
+)
+FOUR = 0.4 * np.eye(4) + 0.3 * (np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0))
+"""The averaging in which every server gives a share to each of two neighbours."""
+
+
+def test_lemma_3_by_a_slow_sum():
+    start, rho = 1.5, 0.2
+    beta = 1 - rho / 64
+    theta, far = beta**-2, 2 * 3 * (6 * 0.5 + 0.4)
+    found = polar.lemma_3(BOUNDS, STEPS, start, rho)
+    for k in range(5):
+        sums = sum(beta ** (k + 1 - m) * STEPS[m - 1] for m in range(1, k + 1))
+        moved = 4 * STEPS[k] * far + 2 * theta * 4 * far * sums
+        assert found[k] == pytest.approx(4 * theta * beta ** (k + 1) * start + moved, rel=1e-12)
+
+
+@pytest.mark.parametrize("mixed", [polar.mixing(FOUR, 5), polar.printed_mixing(4, 0.3, 5)])
+def test_disagreement_by_a_slow_sum(mixed):
+    found = polar.disagreement(BOUNDS, STEPS, 1.5, mixed)
+    for k in range(5):
+        exact = min(4 * mixed[k], 1.5) * 1.5
+        for m in range(k + 1):
+            exact += STEPS[m] * min(4 * mixed[k - m] * BOUNDS.mean_reach, 1.5 * BOUNDS.reach)
+        assert found[k] == pytest.approx(exact, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    bounds=st.builds(
+        polar.Obfuscation,
+        n_servers=st.integers(2, 9),
+        n_clients=st.integers(1, 100),
+        window=st.integers(1, 50),
+        gradient_norm=st.floats(0, 10),
+        weight_bound=st.floats(0.1, 50),
+        additive_bound=st.floats(0, 10),
+        every_step=st.booleans(),
+    ),
+    rho=st.floats(1e-3, 0.5),
+    start=st.floats(0, 10),
+    steps=st.lists(st.floats(1e-4, 1.0), min_size=1, max_size=20).map(np.array),
+)
+def test_lemma_3_follows_from_what_is_derived(bounds, rho, start, steps):
+    mixed = polar.printed_mixing(bounds.n_servers, rho, len(steps))
+    derived = polar.disagreement(bounds, steps, start, mixed)
+    printed = polar.lemma_3(bounds, steps, start, rho)
+    assert np.all(derived + steps * bounds.mean_reach <= printed * (1 + 1e-12))
+
+
+def test_lemma_3_is_loose_for_complete_averaging():
+    """Figure 3's setting with L = Y = 1: δ within 2α, and 1.3·10⁵ times that in the lemma."""
+    bounds = polar.Obfuscation(
+        n_servers=5, n_clients=100, window=10, gradient_norm=1, weight_bound=50, additive_bound=1
+    )
+    ratio = polar.lemma_3(bounds, np.full(4000, 1e-3), 0.0, 0.2)[-1] / (1e-3 * bounds.mean_reach)
+    assert ratio == pytest.approx(1.3e5, rel=0.05)
+    assert ratio > 8 * 5**4
