@@ -28,8 +28,7 @@ from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
-from .shared import shared
-from .zscores import LIMIT, Score, require, score, seen
+from .zscores import LIMIT, Score, require, score, seen, shared
 
 pytestmark = pytest.mark.oracle("ε of sums of answers, and noise of the sums")
 

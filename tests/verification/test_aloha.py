@@ -22,8 +22,7 @@ from asyncdp_sim.theory.formulas.channels import (
 from tests.tables import table
 
 from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import require, score, shared, two_stages
 
 pytestmark = pytest.mark.oracle("answers started and answers that survive")
 

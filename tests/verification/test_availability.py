@@ -14,8 +14,7 @@ from tests.theory.availability import diurnal_integral, on_fraction, on_off_disp
 
 from . import test_clocks
 from .networks import in_windows, network, own_seed, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, two_stages
+from .zscores import flat, require_kinds, score, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

@@ -18,8 +18,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import composed, table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import LIMIT, require, score, seen, two_stages
+from .zscores import LIMIT, fresh_seeds, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -101,7 +100,4 @@ def test_the_link_at_work_is_the_closed_network(name):
     require(sound(name), error=0.02)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -17,8 +17,7 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .zscores import counts, flat, fresh_seeds, require_kinds, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -110,7 +109,4 @@ def test_answers_to_queries(name):
     require_kinds(sound(name))
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: flat([measure(name, seed=seed, count=RUNS * factor)]))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -19,8 +19,7 @@ from tests.tables import table
 from .chains import growth
 from .features import Chain, Features, simulated
 from .networks import own_seed, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import require, score, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

@@ -15,9 +15,8 @@ from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.theory.predict.all import predict
 
 from .networks import network, runs
-from .shared import shared
 from .test_dispatch import SKEWED, UPDATES, gap, settled
-from .zscores import require, score, two_stages
+from .zscores import require, score, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

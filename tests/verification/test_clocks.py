@@ -8,8 +8,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from tests.theory.clocks import merged
 
 from .networks import in_windows, network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .zscores import counts, flat, require_kinds, score, shared, two_stages
 
 pytestmark = pytest.mark.oracle(
     "times between ticks of all owners, the owner of each tick, ticks in a window"

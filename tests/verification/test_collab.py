@@ -24,8 +24,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.sensitivity import Declared
 
 from .networks import network
-from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,

@@ -21,8 +21,7 @@ from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import averaging_advantage
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.no_evidence
 

@@ -12,8 +12,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .zscores import counts, flat, require_kinds, score, shared, two_stages
 
 # Time until everybody has answered: its law.
 

@@ -21,8 +21,7 @@ from asyncdp_sim.theory.formulas.channels import (
 from tests.tables import table
 
 from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, seen, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

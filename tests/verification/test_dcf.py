@@ -22,8 +22,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import table
 
 from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -176,7 +175,4 @@ def test_others_resume_at_a_time_of_their_own():
     require([score("surviving", survive, rate), score("sent", sent, load)], error=0.01)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -16,8 +16,7 @@ from asyncdp_sim.scenario import Scenario
 from tests.scenes import fields
 from tests.tables import table
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("E ψ of learning in rounds, at the middle and the end")
 

@@ -16,8 +16,7 @@ from asyncdp_sim.theory.predict.update_order import shares
 from tests.tables import table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -133,7 +132,4 @@ def test_who_shares_is_as_fast_as_who_queues_with_exponential_times():
         assert stale(name) == stale("four of three owners")
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -15,8 +15,7 @@ from asyncdp_sim.trace.vocabulary import State
 from tests.tables import composed, table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import Score, require, score, two_stages
+from .zscores import Score, fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -93,7 +92,4 @@ def test_shares_of_time_are_those_of_every_owner(name):
     assert (error <= 0.02 * exact).all()
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=factor * RUNS))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -19,7 +19,7 @@ from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes
 from tests.tables import table
 
-from .shared import shared
+from .zscores import shared
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 

@@ -16,8 +16,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .networks import network
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("the mean model")
 

@@ -11,9 +11,8 @@ import pytest
 
 from asyncdp_sim.learning.algorithms import FedBuff
 
-from .shared import shared
 from .test_fedasync import SIGMA, N, descended, finals, problem
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("the mean model, and the noise of an update")
 

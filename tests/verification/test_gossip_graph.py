@@ -26,8 +26,7 @@ from tests.tables import table
 from tests.theory.gossip_spectrum import disagreement
 
 from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, seen, shared, two_stages
 
 pytestmark = pytest.mark.long
 

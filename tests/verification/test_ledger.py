@@ -16,8 +16,7 @@ from asyncdp_sim.trace import EventKind
 from tests import scenes
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, seen
+from .zscores import flat, require_kinds, score, seen, shared
 
 pytestmark = pytest.mark.oracle("ε in the ledger")
 

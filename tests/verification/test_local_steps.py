@@ -39,8 +39,7 @@ from tests.tables import table
 from tests.together import together
 
 from .networks import is_its_replay_within_a_budget_of_one, network
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 MODELS = pytest.mark.oracle("mean and covariance of the model with several local steps")
 COSTS = pytest.mark.oracle("ε of answers with E local steps")

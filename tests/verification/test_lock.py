@@ -13,8 +13,7 @@ from asyncdp_sim.theory.formulas.exchanges import refusing_unequal
 from tests.theory.lock import poisson_source, refusing
 
 from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, seen, two_stages
+from .zscores import counts, flat, require_kinds, score, seen, shared, two_stages
 
 pytestmark = pytest.mark.oracle(
     "rate of updates, share of time with a locked learner, refusals, owner of the next update"

@@ -15,8 +15,7 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("answers delivered, and attempts per answer")]
 
@@ -113,7 +112,4 @@ def test_what_is_sent_again_is_charged_once():
     assert {int(each) for trace in runs(net, 5, 20) for each in trace.released} == {budget}
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -21,8 +21,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import counts, kept, require, score, seen
+from .zscores import counts, kept, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,

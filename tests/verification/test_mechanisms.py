@@ -11,8 +11,7 @@ from scipy.special import kolmogorov, ndtr, ndtri
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise
 from tests.one_in import one_in
 
-from .shared import shared
-from .zscores import Score, counts, require, score, seen
+from .zscores import Score, counts, require, score, seen, shared
 
 pytestmark = pytest.mark.oracle(
     "draws of noise, and likelihood ratios between neighbouring datasets"

@@ -14,8 +14,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, two_stages
+from .zscores import flat, require_kinds, score, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

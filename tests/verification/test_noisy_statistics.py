@@ -18,8 +18,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("released statistics, and ψ of the model computed from them")
 

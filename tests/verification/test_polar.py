@@ -31,8 +31,7 @@ from tests.theory.polar import (
     smallest_entry,
 )
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle(
     "mean path, convergence, Lemma 3, information that servers gain about each other"

@@ -22,8 +22,7 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
 )
 from tests.tables import table
 
-from .shared import shared
-from .zscores import CELL, Score, counts, require, score
+from .zscores import CELL, Score, counts, require, score, shared
 
 pytestmark = pytest.mark.oracle(
     "mean path, convergence, Lemma 3, information that servers gain about each other"

@@ -17,8 +17,7 @@ from asyncdp_sim.theory.formulas.exchanges import fifo_wait
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require, require_kinds, score, two_stages
+from .zscores import flat, fresh_seeds, require, require_kinds, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
@@ -114,7 +113,4 @@ def test_the_mean_wait_to_three_per_mille(name):
     require(measure(name, seed=1499, count=16 * RUNS)["mean"], error=0.003)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: flat([measure(name, seed=seed, count=RUNS * factor)]))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

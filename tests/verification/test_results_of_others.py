@@ -25,8 +25,7 @@ from scenarios.beyond.expected_course import expected_course
 from scenarios.papers.claims import result
 from scenarios.papers.problem import ends, late_psi, objective, scenario
 
-from .shared import shared
-from .zscores import Score, require, score, seen, two_stages
+from .zscores import Score, require, score, seen, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,

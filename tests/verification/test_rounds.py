@@ -22,8 +22,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import CELL, counts, require, score, seen
+from .zscores import CELL, counts, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,

@@ -15,8 +15,7 @@ from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
 from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -110,7 +109,4 @@ def test_attempts_taken_for_independent_are_seen():
     assert abs(alone.mean - textbook) > 5 * alone.error * alone.exact
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

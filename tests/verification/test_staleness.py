@@ -13,8 +13,7 @@ from asyncdp_sim.theory.formulas.exchanges import (
 from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require, score, seen, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("staleness")]
 

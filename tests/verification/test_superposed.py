@@ -12,8 +12,7 @@ from asyncdp_sim.theory.formulas.exchanges import refusing_unequal
 from tests.theory.availability import on_fraction, on_off_dispersion
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score
+from .zscores import counts, flat, require_kinds, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("one clock for all owners (superposed)")]
 

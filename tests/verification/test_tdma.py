@@ -12,8 +12,7 @@ from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import fresh_seeds, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -104,7 +103,4 @@ def test_a_clock_off_by_two_percent_is_seen():
     assert seen(measure("rate, few", wrong=1.02, count=80)) > 5
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

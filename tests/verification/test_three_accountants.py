@@ -23,8 +23,7 @@ from scenarios import entry
 
 from .calibration import FIRST
 from .networks import ended
-from .shared import shared
-from .zscores import LIMIT
+from .zscores import LIMIT, shared
 
 pytestmark = pytest.mark.oracle(
     "forecast final ψ, and owners whose own model fits worse, under three accountants"

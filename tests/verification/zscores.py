@@ -3,11 +3,21 @@
 A score compares the mean of independent runs with its exact value. Its z is the normal deviate
 with the tail of Student's t with R − 1 degrees, so that scores from few and many runs compare.
 The relative standard error says what a pass is worth; tests assert it too.
+
+Scores are worked out once in a test run, also where several processes share it: the check of their
+spread needs every score again, and under ``pytest -n`` may run in another process.
 """
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, wraps
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from scipy.special import chdtrc, ndtri, stdtr
 
 from tests.fresh import fresh_seed
@@ -121,3 +131,43 @@ def two_stages(measure):
     suspects = {s.name for s in kept(measure(seed, 1)) if abs(s.z) > 3.29}
     again = [s for s in measure(seed + 1, 4) if s.name in suspects] if suspects else []
     assert not [s for s in again if abs(s.z) > 3.29], f"seed {seed}: {again}"
+
+
+def fresh_seeds(measure, cases, count):
+    """Return the test, for the night, of each case of a module with fresh seeds."""
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("name", cases)
+    def test_fresh_seeds(name):
+        def measured(seed, factor):
+            found = measure(name, seed=seed, count=count * factor)
+            return flat([found]) if isinstance(found, dict) else found
+
+        two_stages(measured)
+
+    return test_fresh_seeds
+
+
+place: Path | None = None
+"""Where the processes of this run leave results for each other; None where there is only one."""
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember what a function of hashable arguments returns, for all processes of this run."""
+
+    @cache
+    @wraps(function)
+    def remembered(*arguments: Any, **named: Any) -> Any:
+        if place is None:
+            return function(*arguments, **named)
+        said = repr((function.__module__, function.__qualname__, arguments, sorted(named.items())))
+        path = place / f"{sha256(said.encode()).hexdigest()[:32]}.scores"
+        if path.exists():
+            return pickle.loads(path.read_bytes())
+        found = function(*arguments, **named)
+        unfinished = path.with_suffix(f".{id(found)}.tmp")
+        unfinished.write_bytes(pickle.dumps(found))
+        unfinished.replace(path)
+        return found
+
+    return remembered
