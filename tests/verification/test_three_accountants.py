@@ -21,8 +21,8 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 
-from .calibration import FIRST
 from .networks import ended
+from .test_calibration import FIRST
 from .zscores import LIMIT, shared
 
 pytestmark = pytest.mark.oracle(
