@@ -12,11 +12,18 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
 
+from .zscores import score
+
 
 def network(n_owners, updates, *, answers_allowed=None, **parts):
     """Return a network whose budgets outlast the run unless told otherwise."""
     allowed = (updates,) * n_owners if answers_allowed is None else answers_allowed
     return Network(answers_allowed=allowed, updates=updates, **parts)
+
+
+def lasting(n_owners, until, **parts):
+    """Return a network that its time ends, and no number of updates."""
+    return network(n_owners, 2**31 - 1, until=until, **parts)
 
 
 def own_seed(*words):
@@ -64,3 +71,18 @@ def begun(trace, start, end):
     sent = rows[within]
     assert not np.any(sent["outcome"] == ExchangeOutcome.in_flight), "the run ended too early"
     return sent, sent["outcome"] == ExchangeOutcome.applied
+
+
+def surviving(traces, start, window, theory):
+    """Return scores of the answers begun in a window, and of those that survive, by a theory."""
+    rows = []
+    for trace in traces:
+        sent, clear = begun(trace, start, start + window)
+        rows.append([len(sent), np.count_nonzero(clear)])
+    sent, clear = np.array(rows).T
+    expected = theory.success_rate * window
+    return [
+        score("begun", sent, theory.attempt_rate * window),
+        score("surviving", clear, expected),
+        score("surviving of those begun", clear - theory.success_probability * sent, 0, expected),
+    ]

@@ -3,6 +3,7 @@
 Queries do not interfere with each other (window + airtime ≤ interval) and are independent.
 """
 
+
 import numpy as np
 import pytest
 
@@ -16,7 +17,7 @@ from asyncdp_sim.theory.formulas.exchanges import broadcast
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
-from .networks import network, runs
+from .networks import lasting, runs
 from .zscores import counts, flat, fresh_seeds, require_kinds, score, shared
 
 pytestmark = [
@@ -34,10 +35,9 @@ CI = ("four",)
 def measure(name, *, seed=None, count=RUNS):
     """Return scores of how many owners answer, and of which answers survive, by kind."""
     n_owners, q, airtime, window, interval, queries, usual = CASES[name]
-    net = network(
+    net = lasting(
         n_owners,
-        2**31 - 1,
-        until=queries * interval,
+        queries * interval,
         clock=PoissonClock(rate=0.4 / interval),
         availability=Bernoulli(probability=q),
         channel=Aloha(airtime=airtime),
@@ -66,10 +66,7 @@ def measure(name, *, seed=None, count=RUNS):
         rows.append(row)
     answers, clean, none, square, product, *rest = np.array(rows).T
     found = {
-        "mean": [
-            score("answers", answers, begun),
-            score("clean answers", clean, mean_clean),
-        ],
+        "mean": [score("answers", answers, begun), score("clean answers", clean, mean_clean)],
         "second": [
             score("answers²", square, law @ np.arange(n_owners + 1) ** 2),
             score("answers to successive queries", product, begun**2),
@@ -77,13 +74,10 @@ def measure(name, *, seed=None, count=RUNS):
         "tail": [score("no collision", none, law @ apart)],
         "law": [counts("responders", *pooled(tally, law))],
     }
-    for j, m in enumerate(given):
-        for which, formula, values in (
-            ("no collision", no_collision_given, rest[2 * j]),
-            ("a given one clean", clean_given, rest[2 * j + 1]),
-        ):
-            scale = formula(m, airtime, window) * queries * law[m]
-            found["tail"].append(score(f"{which} of {m}", values, 0, scale))
+    which = (("no collision", no_collision_given), ("a given one clean", clean_given))
+    for (m, (name, formula)), values in zip(product(given, which), rest, strict=True):
+        scale = formula(m, airtime, window) * queries * law[m]
+        found["tail"].append(score(f"{name} of {m}", values, 0, scale))
     return found
 
 

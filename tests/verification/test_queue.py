@@ -16,7 +16,7 @@ from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.exchanges import fifo_wait
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 
-from .networks import network, runs
+from .networks import lasting, runs
 from .zscores import flat, fresh_seeds, require, require_kinds, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
@@ -34,16 +34,10 @@ CI = ("constant",)
 N_OWNERS = 4
 
 
-def traces(name, seed=None, count=RUNS, protocol=FIFO):
+def traces(name, seed=None, count=RUNS):
     law, _, _, rate, length, usual = CASES[name]
-    net = network(
-        N_OWNERS,
-        2**31 - 1,
-        until=length,
-        clock=PoissonClock(rate=rate / N_OWNERS),
-        compute=law,
-        protocol=protocol,
-    )
+    clock = PoissonClock(rate=rate / N_OWNERS)
+    net = lasting(N_OWNERS, length, clock=clock, compute=law, protocol=FIFO)
     return runs(net, usual if seed is None else seed, count)
 
 
@@ -57,20 +51,20 @@ def measure(name, **how):
     """Return scores of the mean wait, of its second moment, and of how many wait and for long."""
     law, (second, third), times, rate, length, _ = CASES[name]
     m = law.mean
-    theory = fifo_wait(rate, m, second * m**2)
-    theory_square = mean_square(rate, m, second * m**2, third * m**3)
     tail = exponential_tail if isinstance(law, Exponential) else constant_tail
     rows = []
     for trace in traces(name, **how):
         arrivals, wait = waits(trace)
         arrived, wait = to_units(arrivals["request_tick"]), to_units(wait)
         kept = wait[(arrived >= length / 10) & (arrived < length - 100 * m)]
-        rows.append([kept.mean(), np.mean(kept**2), np.mean(kept > 0)])
-        rows[-1] += [np.mean(kept > t) for t in times]
+        beyond = [np.mean(kept > t) for t in (0, *times)]
+        rows.append([kept.mean(), np.mean(kept**2), *beyond])
     mean, square, waited, *late = np.array(rows).T
     return {
-        "mean": [score("mean wait", mean, theory)],
-        "second": [score("mean square wait", square, theory_square)],
+        "mean": [score("mean wait", mean, fifo_wait(rate, m, second * m**2))],
+        "second": [
+            score("mean square wait", square, mean_square(rate, m, second * m**2, third * m**3))
+        ],
         "tail": [
             score("wait", waited, rate * m),
             *(

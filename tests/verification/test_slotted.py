@@ -14,7 +14,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
-from .networks import begun, network, runs
+from .networks import begun, lasting, runs
 from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
@@ -34,14 +34,13 @@ def rate(q, slot):
     return -log(1 - q / (1 - q)) / slot
 
 
-def traces(name, seed=None, count=RUNS, channel=SlottedAloha):
+def traces(name, seed=None, count=RUNS):
     n_owners, q, slot, slots, usual = CASES[name]
-    net = network(
+    net = lasting(
         n_owners,
-        2**31 - 1,
-        until=(WARM + slots + 1) * slot,
+        (WARM + slots + 1) * slot,
         clock=PoissonClock(rate=rate(q, slot)),
-        channel=channel(airtime=slot, slot=slot),
+        channel=SlottedAloha(airtime=slot, slot=slot),
         protocol=Push(),
     )
     return runs(net, usual if seed is None else seed, count)

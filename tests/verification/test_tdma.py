@@ -11,7 +11,7 @@ from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
 
-from .networks import network, runs
+from .networks import lasting, network, runs
 from .zscores import fresh_seeds, require, score, seen, shared
 
 pytestmark = [
@@ -53,35 +53,23 @@ def measure(name, *, seed=None, count=RUNS, wrong=1.0):
     n_owners, slot, airtime, rate, length, usual = CASES[name]
     theory = tdma(n_owners, slot, airtime, np.inf if rate is None else rate)
     frame, warm = n_owners * slot, 20.0
-    compute = Uniform(low=0.0, high=frame)
-    parts = {"clock": SaturatedClock(), "compute": compute}
+    parts = {"clock": SaturatedClock(), "compute": Uniform(low=0.0, high=frame)}
     if rate is not None:
         parts = {"clock": PoissonClock(rate=rate * wrong)}
-    net = network(
-        n_owners,
-        2**31 - 1,
-        until=warm + length + 5 * frame,
-        channel=Tdma(slot=slot, airtime=airtime),
-        protocol=Push(),
-        **parts,
-    )
+    parts |= {"channel": Tdma(slot=slot, airtime=airtime), "protocol": Push()}
+    net = lasting(n_owners, warm + length + 5 * frame, **parts)
     rows = []
     for trace in runs(net, usual if seed is None else seed, count):
         answers = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
         assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
         start = to_units(answers["release_tick"])
         within = (start >= warm) & (start < warm + length)
-        if rate is None:
-            kept = within & (to_units(answers["read_tick"]) >= warm)
-            spent = start[kept] - to_units(answers["read_tick"][kept])
-            number = len(spent)
-            rows.append([number, (spent - compute.mean - frame / 2).sum()])
-        else:
-            rows.append([within.sum(), 0.0])
-    number, delay = np.array(rows).T
+        asked = to_units(answers["read_tick"])
+        spent = (start - asked)[within & (asked >= warm)]
+        rows.append([within.sum(), len(spent), (spent - frame / 2 - frame / 2).sum()])
+    number, taken, delay = np.array(rows).T
     if rate is None:
-        scale = frame / 2 * number.mean()
-        return [score("access delay", delay, 0, scale)]
+        return [score("access delay", delay, 0, frame / 2 * taken.mean())]
     return [score("answers", number, theory * length)]
 
 

@@ -112,6 +112,14 @@ def require_kinds(table, **errors):
         require(scores, error=(ERRORS | errors)[kind])
 
 
+def numbers(name, found, mean, variance):
+    """Return scores, by kind, of numbers in windows, (runs, windows): their mean and variance."""
+    return {
+        "mean": [score(name, found.mean(axis=1), mean)],
+        "second": [score("their variance", np.mean((found - mean) ** 2, axis=1), variance)],
+    }
+
+
 def flat(tables):
     """Return all scores of tables by kind."""
     return [each for table in tables for kind in table.values() for each in kind]
