@@ -3,7 +3,6 @@
 Queries do not interfere with each other (window + airtime ≤ interval) and are independent.
 """
 
-
 import numpy as np
 import pytest
 

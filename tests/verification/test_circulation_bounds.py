@@ -16,7 +16,7 @@ from asyncdp_sim.theory.predict.all import predict
 
 from .networks import network, runs
 from .test_dispatch import SKEWED, UPDATES, gap, settled
-from .zscores import require, score, shared, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -67,26 +67,22 @@ def bounds(name):
     return found.between
 
 
+@shared
 def gaps(name, seed=None, count=RUNS):
     every = runs(network_of(name), seed or CASES[name][-1], count)
     return [gap(settled(each)) for each in every]
 
 
-def outside(name, found):
+def outside(name, **how):
     """Return scores of how far mean gaps lie above the longest, and below the shortest."""
-    low, high = bounds(name)
+    (low, high), found = bounds(name), gaps(name, **how)
     longest, shortest = score("at least", found, 1 / low), score("at most", found, 1 / high)
     return [replace(longest, z=max(0.0, longest.z)), replace(shortest, z=min(0.0, shortest.z))]
 
 
-@shared
-def sound(name):
-    return gaps(name)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_return_as_often_as_any_law_allows(name):
-    require(outside(name, sound(name)), error=0.05)
+    require(outside(name), error=0.05)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -96,10 +92,7 @@ def test_bounds_that_are_near_are_met(law):
     assert high / low < 1.02
     _, high = bounds(f"many, {law}")
     assert high == pytest.approx(1 / (0.2 * 1.2))
-    require([score("the busiest", sound(f"many, {law}"), 1 / high)], error=0.02)
+    require([score("the busiest", gaps(f"many, {law}"), 1 / high)], error=0.02)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: outside(name, gaps(name, seed, RUNS * factor)))
+test_fresh_seeds = fresh_seeds(outside, CASES, RUNS)
