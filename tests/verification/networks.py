@@ -7,6 +7,9 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.learning.algorithms import Setting
+from asyncdp_sim.learning.answers import AnswerModel
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
@@ -33,9 +36,21 @@ def own_seed(*words):
 
 def runs(network, seed, count, *, events=False):
     """Yield the traces of independent replicates 1, 2, …"""
-    streams = Streams(seed)
-    for number in range(1, count + 1):
-        yield simulate(network, streams.within("replicate", number), events=events)
+    for scope in replicates(seed, count):
+        yield simulate(network, scope, events=events)
+
+
+def replicates(seed, count, first=1):
+    """Return the streams of replicates ``first``, …"""
+    return [Streams(seed).within("replicate", first + row) for row in range(count)]
+
+
+def learned(algorithm, objective, noise, traces, seed, *, every=None):
+    """Return the path of learning over traces, a replicate each; its last model by default."""
+    updates, o = traces[0].n_updates, objective
+    setting = Setting(o.weights, o.n_features, updates, o.sigma, o.theta_max)
+    scopes = replicates(seed, len(traces))
+    return replay(traces, algorithm.steps(setting), AnswerModel(o, noise), scopes, every or updates)
 
 
 def ended(outcome):

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.no_evidence
 
 OF_NETWORKS, OF_MOMENTS = table(__file__, "reasons.toml"), table(__file__, "sentences.toml")
 SCENE = table(__file__, "scene_of_sentences.toml")["scene"]
-T = 60
+T, UPDATES = 60, SCENE["run"]["updates"]
 
 
 def network(case: list[Any]) -> Network:
@@ -163,7 +163,7 @@ def positive(name: str) -> Callable[[RunResult], bool]:
 
 
 def cut_short(found: RunResult) -> bool:
-    return any(trace.n_updates < 40 for trace in found.traces)
+    return any(trace.n_updates < UPDATES for trace in found.traces)
 
 
 def silent(found: RunResult) -> bool:
@@ -176,7 +176,9 @@ def silent(found: RunResult) -> bool:
 def incomplete(found: RunResult) -> bool:
     """Whether some round had not an answer of everybody; or fewer rounds were held."""
     n = found.scenario.owners.count
-    return any(np.any(np.bincount(t.updates["k"], minlength=41)[1:] != n) for t in found.traces)
+    return any(
+        np.any(np.bincount(t.updates["k"], minlength=UPDATES + 1)[1:] != n) for t in found.traces
+    )
 
 
 def vain(found: RunResult) -> bool:
