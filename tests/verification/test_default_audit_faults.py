@@ -13,7 +13,7 @@ from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise, LaplaceNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
-from tests.verification.test_audit_faults import SCENE, SUMMED, one_row
+from tests.verification.test_audit_faults import SCENE, SUMMED, plant
 from tests.verification.test_correlated_noise import scenario as correlated
 
 pytestmark = [pytest.mark.no_evidence]
@@ -30,7 +30,7 @@ def exceeded(scene, settings=(), answers=200_000):
 def test_one_row_of_noise_for_several_answers(monkeypatch):
     """Found by attack: only --thorough saw it."""
     assert exceeded(SCENE) == []
-    one_row(monkeypatch)
+    plant("one_row", monkeypatch)
     assert any("have the noise of another one, or none" in line for line in exceeded(SCENE))
 
 
