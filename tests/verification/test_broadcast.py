@@ -3,6 +3,8 @@
 Queries do not interfere with each other (window + airtime ≤ interval) and are independent.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -63,12 +65,12 @@ def measure(name, *, seed=None, count=RUNS):
             row += [np.sum((these == m) - no_collision_given(m, airtime, window))]
             row += [np.sum(these / m - clean_given(m, airtime, window))]
         rows.append(row)
-    answers, clean, none, square, product, *rest = np.array(rows).T
+    answers, clean, none, square, successive, *rest = np.array(rows).T
     found = {
         "mean": [score("answers", answers, begun), score("clean answers", clean, mean_clean)],
         "second": [
             score("answers²", square, law @ np.arange(n_owners + 1) ** 2),
-            score("answers to successive queries", product, begun**2),
+            score("answers to successive queries", successive, begun**2),
         ],
         "tail": [score("no collision", none, law @ apart)],
         "law": [counts("responders", *pooled(tally, law))],
