@@ -38,7 +38,7 @@ from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 
-from .networks import is_its_replay_within_a_budget_of_one, network
+from .networks import is_its_replay_within_a_budget_of_one, network, replicates
 from .zscores import require, score, shared
 
 MODELS = pytest.mark.oracle("mean and covariance of the model with several local steps")
@@ -73,8 +73,7 @@ def problem():
 def traced(name):
     """Return the one trace of all replicates."""
     algorithm, parts = CASES[name]
-    per_update = algorithm.answers_per_update
-    net = network(N, UPDATES, answers_per_update=per_update, **parts)
+    net = network(N, UPDATES, answers_per_update=algorithm.answers_per_update, **parts)
     return simulate(net, Streams(7).within("replicate", 1))
 
 
@@ -83,7 +82,6 @@ class Line:
 
     def __init__(self, trace, local):
         self.wide = len(trace.updates) * local * P
-        self.drawn = 0
         self.owners = []
 
     def start(self):
@@ -94,10 +92,8 @@ class Line:
         objective = problem()
         found = 2 * at @ objective.gram[owner]
         found[0] -= 2 * objective.moment[owner]
-        for number in range(P):
-            found[1 + self.drawn, number] += 1.0
-            self.owners.append(owner)
-            self.drawn += 1
+        found[1 + len(self.owners) :][:P] += np.eye(P)
+        self.owners += [owner] * P
         return found
 
     def went(self, owner, read, step, weight, local):
@@ -107,26 +103,22 @@ class Line:
         return read - at
 
 
-def exact(name, local=None):
+def exact(name):
     """Return mean and covariance of the last model, for noise whose variances are 1."""
     algorithm, trace = CASES[name][0], traced(name)
-    local = algorithm.local_steps if local is None else local
-    line, shares = Line(trace, local), problem().weights
-    path = [line.start()]
+    line, shares = Line(trace, algorithm.local_steps), problem().weights
+    step = getattr(algorithm, "local_step", None) or algorithm.step
+    path, served = [line.start()], name == "parameter-server"
     for k in range(1, trace.n_updates + 1):
-        used = trace.updates[trace.updates["k"] == k]
         far, weights = [], []
-        for answer in used:
-            owner, read = int(answer["owner"]) - 1, path[-1 - int(answer["staleness"])]
-            own = 1.0 if name == "parameter-server" else N * shares[owner]
-            step = getattr(algorithm, "local_step", None) or algorithm.step
-            far.append((read, line.went(owner, read, step, own, local)))
-            late = 1.0 + int(answer["staleness"])
-            weights.append(shares[owner] if name == "parameter-server" else late**-0.5)
+        for answer in trace.updates[trace.updates["k"] == k]:
+            owner, late = int(answer["owner"]) - 1, int(answer["staleness"])
+            read, own = path[-1 - late], 1.0 if served else N * shares[owner]
+            far.append((read, line.went(owner, read, step, own, algorithm.local_steps)))
+            weights.append(shares[owner] if served else (1.0 + late) ** -0.5)
         path.append(moved(name, algorithm, path[-1], far, weights, k))
-    numbers = np.array(line.owners)
-    spread = path[-1][1 : 1 + line.drawn]
-    return path[-1][0], lambda variances: spread.T * variances[numbers] @ spread
+    spread = path[-1][1 : 1 + len(line.owners)]
+    return path[-1][0], lambda variances: spread.T * variances[line.owners] @ spread
 
 
 def moved(name, algorithm, model, far, weights, k):
@@ -148,21 +140,25 @@ def measure(name, seed, runs=RUNS, kind=GaussianNoise):
     found = []
     for scale in (SMALL, 1.0):
         noise = kind(scale * NOISE)
-        final = learned(algorithm, [trace] * runs, noise, Streams(seed).within(name))
+        scopes = [Streams(seed).within(name).within("replicate", r) for r in range(1, runs + 1)]
+        setting = Setting(problem().weights, P, UPDATES, SIGMA, None)
+        reply = AnswerModel(problem(), noise)
+        final = replay([trace] * runs, algorithm.steps(setting), reply, scopes, UPDATES).final
         apart, due = final - mean, covariance(noise.variance)
-        for i, j in [(0, 0), (1, 1), (0, 1)] if scale == 1 else []:
-            root = np.sqrt(due[i, i] * due[j, j])
-            found.append(score(f"cov {i} {j}", apart[:, i] * apart[:, j], due[i, j], root))
-        for j in range(P) if scale < 1 else []:
-            found.append(score(f"θ_{j}", final[:, j], mean[j]))
+        if scale < 1:
+            found += [score(f"θ_{j}", final[:, j], mean[j]) for j in range(P)]
+        else:
+            found += products("cov", apart, due)
     return found
 
 
-def learned(algorithm, traces, noise, streams):
-    """Return the last model of every replicate, all over these traces."""
-    scopes = [streams.within("replicate", r) for r in range(1, len(traces) + 1)]
-    steps = algorithm.steps(Setting(problem().weights, P, UPDATES, SIGMA, None))
-    return replay(traces, steps, AnswerModel(problem(), noise), scopes, UPDATES).final
+def products(name, values, exact):
+    """Return scores of the products of two coordinates."""
+    root = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    return [
+        score(f"{name} {i} {j}", values[:, i] * values[:, j], exact[i, j], root[i, j])
+        for i, j in [(0, 0), (1, 1), (0, 1)]
+    ]
 
 
 sound = shared(measure)
@@ -193,11 +189,11 @@ def sampled(seed, runs=5000):
 
     Mean and second moments are sums over all pairs of samples of three records.
     """
-    x, y = RECORDS[0][0], RECORDS[1][0]
+    [x], [y] = RECORDS
     scale, eta = 0.8, SAMPLED.step
     mean, square = np.zeros(P), np.zeros((P, P))
-    every = [np.array(each, dtype=float) for each in product((0, 1), repeat=3)]
-    for one, two in product(every, every):
+    for both in product((0.0, 1.0), repeat=6):
+        one, two = np.array(both[:3]), np.array(both[3:])
         chance = np.prod([Q if w else 1 - Q for w in (*one, *two)])
         b = 2 * (x.T * two) @ x / (Q * 3)
         r, s = (2 * (x.T * w) @ y / (Q * 3) for w in (one, two))
@@ -207,16 +203,12 @@ def sampled(seed, runs=5000):
         mean, square = mean + chance * at, square + chance * (np.outer(at, at) + spread)
     objective = Quadratic.from_records(*RECORDS, SIGMA, None)
     trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
-    scopes = [Streams(seed).within("replicate", r) for r in range(1, runs + 1)]
     sample = Sample(LinearRecords(*RECORDS), 3, Q)
     reply = AnswerModel(objective, GaussianNoise(np.array([scale])), sample)
     steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
-    final = replay([trace] * runs, steps, reply, scopes, 1).final
+    final = replay([trace] * runs, steps, reply, replicates(seed, runs), 1).final
     found = [score(f"θ_{j}", final[:, j], mean[j], np.sqrt(square[j, j])) for j in range(P)]
-    for i, j in [(0, 0), (1, 1), (0, 1)]:
-        root = np.sqrt(square[i, i] * square[j, j])
-        found.append(score(f"θ_{i} θ_{j}", final[:, i] * final[:, j], square[i, j], root))
-    return found
+    return found + products("θ θ", final, square)
 
 
 @pytest.mark.long
@@ -244,8 +236,7 @@ ALGORITHMS = TABLE["algorithms"]
 @EVERY
 def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     """The noise is that of E times as many answers of one gradient, which cost the same."""
-    several = load(SCENE, accounted)[0]
-    one = load(SCENE, (*OF_ONE, *accounted))[0]
+    several, one = load(SCENE, accounted)[0], load(SCENE, (*OF_ONE, *accounted))[0]
     records = np.array([3, 3])
     assert np.array_equal(several.noise_for(records).scale, one.noise_for(records).scale)
     for answers in (0, 1, 2):
@@ -270,9 +261,8 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accoun
 @pytest.mark.parametrize("algorithm", TABLE["one_step"])
 def test_one_local_step_is_none(algorithm):
     """To the bit: the same streams, steps and charges."""
-    rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") * (
-        "parameter-server" in algorithm
-    )
+    served = "parameter-server" in algorithm
+    rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") if served else ()
     one, none = (f"algorithm={{{algorithm}{more}}}" for more in (", local_steps=1", ""))
     first, second = (run(load(SCENE, (each, *rounds))[0]) for each in (one, none))
     assert first.fingerprints == second.fingerprints
