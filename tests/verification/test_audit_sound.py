@@ -35,24 +35,27 @@ TABLE = table(__file__, "audit_sound.toml")
 LOSSY, SOUND, PARTS = TABLE["lossy"], TABLE["entries"], TABLE["parts"]
 
 
+def passed(scenario, **how):
+    """Return the audit of a scenario, which is not refuted."""
+    found = audit(scenario, confidence=0.999, **how)
+    print("\n".join(found.lines()))
+    assert not found.exceeded
+    return found
+
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param("lending-sound", marks=pytest.mark.nightly), "hospital-sound", "fraud-svm"],
 )
 def test_a_sound_scenario_is_not_refuted(name):
-    found = audit(
-        entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100, confidence=0.999
-    )
-    assert not found.exceeded, found.lines()
+    passed(entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_scenario_is_not_refuted_by_many_runs(name):
     scenario = entry(name).scenario((*LOSSY, *SOUND[name]))
-    found = audit(scenario, answers=10**6, runs=10**5, confidence=0.999, workers=2)
-    print("\n".join(found.lines()))
-    assert not found.exceeded
+    found = passed(scenario, answers=10**6, runs=10**5, workers=2)
     assert found.checks[1].finding.epsilon > 0.05  # the attack does see something
 
 
@@ -72,9 +75,7 @@ def drawn(number):
     model = one(["ridge", "ridge", "logistic", "svm"])
     protocol, owners = one(PARTS["protocols"]), int(rng.integers(2, 4))
     gossip = protocol["kind"] == "gossip"
-    bound = one(
-        [{"kind": "clip", "bound": 1.0}, {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}]
-    )
+    bound = one(PARTS["bounds"])
     mechanism = one(["laplace", "laplace", "gaussian", "discrete-laplace"])
     fields = scenes.fields(
         id=f"sound-{number}",
@@ -114,13 +115,19 @@ def of_several_gradients(number):
     return scenario.replace(**parts)
 
 
+def as_many(scenario, accountant):
+    """Return claims, which are of as many answers as the accountant says."""
+    claims = owed(scenario)
+    assert [claim.answers for claim in claims] == accountant.answers.tolist(), scenario.id
+    return claims
+
+
 def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients():
     met = set()
     for number in range(MANY):
         scenario = of_several_gradients(number)
         accountant, each = gradients_of(scenario.accountant)
-        claims = owed(scenario)
-        assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
+        claims = as_many(scenario, accountant)
         assert np.array_equal(scenario.accountant.answers * each, accountant.answers)
         due = [claim.cost(claim.answers) for claim in claims]
         told = scenario.accountant.spent(scenario.accountant.answers)
@@ -131,27 +138,22 @@ def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients():
 
 @pytest.mark.parametrize("number", range(LEAST))
 def test_a_random_scenario_with_local_steps_is_not_refuted(number):
-    found = audit(of_several_gradients(number), answers=10_000, runs=30, confidence=0.999)
-    assert not found.exceeded, found.lines()
+    passed(of_several_gradients(number), answers=10_000, runs=30)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", range(MANY))
 def test_a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size(number):
-    found = audit(of_several_gradients(number), answers=10**6, runs=1000, confidence=0.999)
-    print("\n".join(found.lines()))
-    assert not found.exceeded
+    passed(of_several_gradients(number), answers=10**6, runs=1000)
 
 
 def test_claims_by_textbook_are_what_the_accountant_says():
     """Two ways to how many answers a budget holds, to what one costs, and to what all cost."""
     for number in range(MANY):
         scenario = drawn(number)
-        owners = scenario.owners.count
-        accountant = scenario.privacy.accountant_for(owners, scenario.run.updates)
-        claims = owed(scenario)
-        assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
-        for count in (np.ones(owners, dtype=np.int64), accountant.answers):
+        accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
+        claims = as_many(scenario, accountant)
+        for count in (np.ones_like(accountant.answers), accountant.answers):
             due = [claim.cost(int(m)) for claim, m in zip(claims, count, strict=True)]
             assert due == pytest.approx(accountant.spent(count), rel=3e-6), number
 
@@ -162,9 +164,7 @@ def test_claims_of_the_catalogue_are_what_the_accountant_says():
     for each in catalogue():
         scenario = each.scenario().base()
         if scenario.privacy.hides:
-            accountant, _ = gradients_of(scenario.accountant)
-            claimed = [claim.answers for claim in owed(scenario)]
-            assert claimed == accountant.answers.tolist(), scenario.id
+            as_many(scenario, gradients_of(scenario.accountant)[0])
             met.add(scenario.privacy.budget.kind)
     assert met >= {"horizon", "as-asked", "per-owner-cap"}
 
@@ -184,11 +184,9 @@ def test_claims_under_pld_are_what_the_accountant_says(mechanism, delta, budget)
     """One answer too, which is charged whole, though a δ were enough for a little more."""
     parts = {"mechanism": mechanism, "accountant": "pld", "delta": delta, "overlap": 1}
     scenario = drawn(0).replace(privacy={**parts, "epsilon": 0.3, "budget": budget})
-    owners = scenario.owners.count
-    accountant, claims = scenario.accountant, owed(scenario)
-    assert [claim.answers for claim in claims] == accountant.answers.tolist()
+    claims = as_many(scenario, scenario.accountant)
     for count in range(1, claims[0].answers + 1):
-        spent = accountant.spent(np.full(owners, count)).tolist()
+        spent = scenario.accountant.spent(np.full(len(claims), count)).tolist()
         for claim, charged in zip(claims, spent, strict=True):
             assert claim.cost(count) * (1 - claim.slack) <= charged <= claim.cost(count) * 1.01
 

@@ -26,6 +26,7 @@ from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, 
 from asyncdp_sim.scenario import Scenario
 from tests.whole_owners import WHOLE_OWNERS, multiplier
 
+from .networks import replicates
 from .zscores import LIMIT, require, score
 
 pytestmark = pytest.mark.oracle(
@@ -82,6 +83,7 @@ BASE: dict[str, Any] = WHOLE_OWNERS | {
         "observer": "model", "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
     },
 }  # fmt: skip
+PLAIN = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
 K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
 
 
@@ -90,9 +92,7 @@ def scenario(**changes):
 
 
 def noise_of(scenario):
-    noise = scenario.noise_for(np.full(scenario.owners.count, 6))
-    assert isinstance(noise, LearnerNoise)
-    return noise
+    return scenario.noise_for(np.full(scenario.owners.count, 6))
 
 
 def drawn(noise, rounds, runs):
@@ -157,11 +157,8 @@ def test_noise_that_is_not_paid_for_is_far_from_the_law():
 
 
 def test_an_answer_costs_what_it_costs_with_independent_noise():
-    correlated = scenario()
-    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
-    plain = parse(Scenario, BASE | {"privacy": privacy})
-    counts = np.full(24, K)
-    spent = correlated.accountant.spent(counts)
+    plain, counts = parse(Scenario, BASE | {"privacy": PLAIN}), np.full(24, K)
+    spent = scenario().accountant.spent(counts)
     assert spent == pytest.approx(plain.accountant.spent(counts), rel=1e-12)
     assert spent == pytest.approx(2.0, rel=1e-6)
 
@@ -197,9 +194,8 @@ def excesses(bands, runs, claimed):
     built = GaussianData(features=FEATURES, condition=5.0).build(1, (6,), Streams(1))
     x, y = built.features * 24, built.targets * 24
     objective = Quadratic.from_records(x, y, 0.1, None)
-    correlation = {} if bands is None else {"correlation": {"bands": bands}}
-    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"} | correlation
-    privacy |= {"participation": {"most": 8, "apart": 5}, "epsilon": 0.2}
+    privacy = PLAIN | {"participation": {"most": 8, "apart": 5}, "epsilon": 0.2}
+    privacy |= {} if bands is None else {"correlation": {"bands": bands}}
     run = {"run": {"seed": 4, "updates": UPDATES}, "privacy": privacy}
     of = parse(Scenario, BASE | run | {"data": {"kind": "gaussian", "features": FEATURES}})
     trace = simulate(of.network, Streams(1).within("one"))
@@ -207,8 +203,7 @@ def excesses(bands, runs, claimed):
     steps = ParameterServer(step=STEP).steps(setting)
 
     def finals(noise, count):
-        scopes = [Streams(5).within("replicate", number) for number in range(count)]
-        reply = AnswerModel(objective, noise)
+        reply, scopes = AnswerModel(objective, noise), replicates(5, count, 0)
         return replay([trace] * count, steps, reply, scopes, UPDATES, "central").final
 
     found, mean = finals(noise_of(of), runs), finals(NoNoise(np.zeros(24)), 1)
@@ -245,12 +240,9 @@ def unpaid(self, noise):
     return replace(noise, column=self.column)
 
 
-_ROUND = Filtered._round
-
-
-def again(self, generator):
+def again(self, generator, right=Filtered._round):
     past = self._kept.get(generator)
-    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
+    return past[0] if past is not None and len(past) == 1 else right(self, generator)
 
 
 FAULTS = {"not paid for": (Correlation, "applied", unpaid),
