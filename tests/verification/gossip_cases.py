@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.per_update import moments
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace.vocabulary import UPDATES
 
 
@@ -35,8 +37,7 @@ def correlated(n_owners, records, n_features, sigma, seed, spread=0.4, noise=0.5
     g = np.random.default_rng(seed)
     truth = g.normal(size=n_features)
     features, targets = [], []
-    for number in range(n_owners):
-        count = records * (number + 2)
+    for count in range(2 * records, (n_owners + 2) * records, records):
         x = g.normal(size=(count, 1)) + spread * g.normal(size=(count, n_features))
         features.append(x)
         targets.append(x @ truth + noise * g.normal(size=count))
@@ -59,13 +60,8 @@ class Case:
     @property
     def process(self):
         """The random affine map of theory."""
-        return gossip_map_of(
-            self.objective,
-            rho=self.rho,
-            updates=self.updates,
-            central_step=self.central_step,
-            probability=self.probability,
-        )
+        how = {"central_step": self.central_step, "probability": self.probability}
+        return gossip_map_of(self.objective, rho=self.rho, updates=self.updates, **how)
 
     @property
     def variance(self):
@@ -78,6 +74,15 @@ class Case:
         spec = AsyncGossip(rho=self.rho, central_step=self.central_step, initial=self.initial)
         o = self.objective
         return spec.steps(Setting(o.weights, o.n_features, self.updates, o.sigma, o.theta_max))
+
+    @property
+    def reply(self):
+        """The simulator's answers."""
+        return AnswerModel(self.objective, LaplaceNoise(self.scale, self.noise))
+
+    def moments(self, variance):
+        """Return the exact moments, with such a variance of each owner's noise."""
+        return moments(self.process, variance, noise=self.noise, initial=self.initial)
 
     def but(self, **changes):
         """Return the same case with something changed."""
@@ -179,8 +184,8 @@ def enumerated(case):
     draws = t * (o.n_features if case.noise == "vector" else 1) if np.any(case.scale) else 0
     patterns = np.array(list(itertools.product((-1.0, 1.0), repeat=draws)))
     sequences = np.array(list(itertools.product(range(o.n_owners), repeat=t)))
-    chance = np.full(o.n_owners, 1 / o.n_owners)
-    chance = chance if case.probability is None else case.probability
+    uniform = np.full(o.n_owners, 1 / o.n_owners)
+    chance = uniform if case.probability is None else case.probability
     weight = np.repeat(np.prod(chance[sequences], axis=1), len(patterns)) / len(patterns)
     traces = [OwnersOnly(row) for row in np.repeat(sequences, len(patterns), axis=0)]
     if draws == 0:

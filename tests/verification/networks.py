@@ -5,8 +5,10 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
@@ -56,6 +58,13 @@ def learned(algorithm, objective, noise, traces, seed, *, every=None):
 def ended(outcome):
     """Return ψ at the end of every replicate of a run."""
     return outcome.problem.task.objective.relative_fitness(outcome.learned.models)
+
+
+def by_moments(scenario):
+    """Return what moments say of ψ, where they say it."""
+    found = expected_psi(population(scenario, private=False))
+    assert isinstance(found, ExpectedPsi), found
+    return found
 
 
 def is_its_replay_within_a_budget_of_one(path, settings):

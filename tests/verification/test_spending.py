@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits import recomposed
-from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_of
@@ -23,7 +21,7 @@ from tests.conformance.members import examples, said
 from tests.tables import table
 from tests.together import together as together_cases
 
-from .networks import ended
+from .networks import by_moments, ended
 
 pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
@@ -39,16 +37,10 @@ def scene(*given: str) -> Scenario:
     return load(SCENE, given)[0].base()
 
 
-def forecast_of(scenario: Scenario) -> ExpectedPsi:
-    found = expected_psi(population(scenario, private=False))
-    assert isinstance(found, ExpectedPsi)
-    return found
-
-
 def z_score(*given: str) -> tuple[float, float]:
     """How far simulated learnings are from their forecast, and the relative standard error."""
     scenario = scene(f"run.replicates={REPLICATES}", *given)
-    found, psi = forecast_of(scenario), ended(run(scenario))
+    found, psi = by_moments(scenario), ended(run(scenario))
     error = np.hypot(psi.std(ddof=1) / REPLICATES**0.5, found.half_width / 1.98)
     return float((psi.mean() - found.psi[-1]) / error), float(error / psi.mean())
 
@@ -104,12 +96,13 @@ def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget):
 
 
 def test_rules_are_what_they_say():
-    growing = Scheduled(answers=4, growth=2.0).weights(1)[0]
-    assert growing[1:] / growing[:-1] == pytest.approx(2.0)
-    powers = Scheduled(answers=4, power=-1.0).weights(1)[0]
-    assert powers / powers[0] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
-    both = Scheduled(answers=4, growth=2.0, power=-1.0).weights(1)[0]
-    assert both / both[0] == pytest.approx([1, 2 / 2, 4 / 3, 8 / 4])
+    for rule, due in (
+        ({"growth": 2.0}, [1, 2, 4, 8]),
+        ({"power": -1.0}, [1, 1 / 2, 1 / 3, 1 / 4]),
+        ({"growth": 2.0, "power": -1.0}, [1, 2 / 2, 4 / 3, 8 / 4]),
+    ):
+        [weights] = Scheduled(answers=4, **rule).weights(1)
+        assert weights / weights[0] == pytest.approx(due)
     assert Scheduled(shares=[3.0, 1.0]).weights(2)[1].tolist() == [3, 1]
 
 
@@ -162,17 +155,15 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch):
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])[used]
 
     scenario = scene(f"run.replicates={REPLICATES}", "privacy.budget.growth=1.5", *LOSSY)
-    found = forecast_of(scenario)
+    found = by_moments(scenario)
     monkeypatch.setattr(Trace, "numbers", property(used_before))
     psi = ended(run(scenario))
     assert abs(psi.mean() - found.psi[-1]) > 4 * psi.std() / REPLICATES**0.5
 
 
 def test_live_learning_is_its_replay_where_answers_are_lost():
-    for more in (
-        LOSSY,
-        (*LOSSY, "protocol.kind=push", "latency.answer={kind='constant',value=0.3}"),
-    ):
+    pushed = ("protocol.kind=push", "latency.answer={kind='constant',value=0.3}")
+    for more in (LOSSY, (*LOSSY, *pushed)):
         live, replayed = (
             ended(run(scene("run.replicates=5", f"run.learning={way}", *more)))
             for way in ("live", "replay")
