@@ -6,6 +6,7 @@ Gaussian answers of noise multiplier z compose exactly: m of them are one of z/�
 
 from functools import cache
 from math import inf, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,10 +108,8 @@ def test_calibrated_noise_spends_the_budget_and_never_more():
     for _ in range(150):
         epsilon, delta = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-12, -2)
         answers = int(10 ** rng.uniform(0, 6))
-        privacy = Privacy(
-            epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=CLIP,
-            budget=PerOwnerCap(answers=answers),
-        )  # fmt: skip
+        parts = {"mechanism": "gaussian", "delta": delta, "sensitivity": CLIP}
+        privacy = Privacy(epsilon=epsilon, budget=PerOwnerCap(answers=answers), **parts)
         accountant = privacy.accountant_for(1, 1)
         released = np.array([[answers], [max(answers // 2, 1)], [1], [0]])
         charged = accountant.spent(released)[:, 0]
@@ -160,30 +159,27 @@ def test_as_many_pure_answers_as_fit_in_decimals():
 
 MECHANISMS = [("laplace", None), ("discrete-laplace", None), ("gaussian", 1e-6)]
 UNEQUAL = [0.3, 2.0, 0.7, 10.0]
-BUDGETS = [
-    PerOwnerCap(answers=[1, 7, 50, 50]),
-    UntilSpent(answers=9),
-    UntilSpent(per_answer=0.01),
-]
+BUDGETS = {
+    "cap": PerOwnerCap(answers=[1, 7, 50, 50]),
+    "until-spent": UntilSpent(answers=9),
+    "price": UntilSpent(per_answer=0.01),
+}
 
 
 def shared_by(owners, mechanism, delta, budget):
-    privacy = Privacy(
-        epsilon=UNEQUAL, delta=delta, mechanism=mechanism, sensitivity=CLIP, overlap=owners,
-        budget=budget,
-    )  # fmt: skip
-    return privacy.accountant_for(len(UNEQUAL), 50)
+    parts = {"mechanism": mechanism, "delta": delta, "budget": budget, "sensitivity": CLIP}
+    return Privacy(epsilon=UNEQUAL, overlap=owners, **parts).accountant_for(len(UNEQUAL), 50)
 
 
 @together
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
 @pytest.mark.parametrize("owners", [1, 2, 3, 4])
-@pytest.mark.parametrize("budget", BUDGETS, ids=["cap", "until-spent", "price"])
+@pytest.mark.parametrize("name", BUDGETS)
 def test_owners_that_share_a_record_spend_the_least_epsilon_together(
-    owners, mechanism, delta, budget
+    owners, mechanism, delta, name
 ):
     """Whichever κ they are, however many answers each has released."""
-    accountant = shared_by(owners, mechanism, delta, budget)
+    accountant = shared_by(owners, mechanism, delta, BUDGETS[name])
     rng = np.random.default_rng(94)
     least = min(UNEQUAL) if owners > 1 else max(UNEQUAL)
     rows = [accountant.answers, *(rng.integers(0, accountant.answers + 1) for _ in range(20))]
@@ -196,41 +192,37 @@ def test_owners_that_share_a_record_spend_the_least_epsilon_together(
             rho = np.sort(accountant.zcdp(released))[-owners:].sum()
             exact = 0.0 if rho == 0 else gaussian_epsilon(1 / sqrt(2 * rho), delta)
             assert together == pytest.approx(exact, rel=1e-9)
-    if not isinstance(budget, UntilSpent) or budget.per_answer is None:
+    if name != "price":
         assert accountant.together(rows[0], owners) == pytest.approx(least, rel=1e-5)
 
 
-class Released:
+def released(*numbers):
     """A trace that knows how many answers each owner has released."""
-
-    def __init__(self, *released):
-        self.released = np.array(released)
+    return SimpleNamespace(released=np.array(numbers))
 
 
 def test_the_ledger_reports_what_a_shared_record_costs():
     pure = Pure(np.full(3, 10), np.full(3, 1.0), np.full(3, 1.0))
-    ledger = Ledger.from_traces(pure, [Released(1, 5, 3), Released(10, 0, 2)])
+    ledger = Ledger.from_traces(pure, [released(1, 5, 3), released(10, 0, 2)])
     assert ledger.released.tolist() == [[1, 5, 3], [10, 0, 2]]
     assert ledger.spent == pytest.approx(ledger.released / 10)
     assert [ledger.shared(k) for k in (1, 2, 3)] == pytest.approx([1.0, 1.2, 1.2])
     assert ledger.ratio() == 1.0
     assert ledger.zcdp is None
-    open_to_all = Ledger.from_traces(pure, [Released(1, 5, 3)], (0, 4, 0))
+    open_to_all = Ledger.from_traces(pure, [released(1, 5, 3)], (0, 4, 0))
     assert open_to_all.spent.tolist() == [[pytest.approx(0.1), inf, pytest.approx(0.3)]]
     normal = gaussian(5.0, 1e-6, epsilon=3.0)
-    [[charged]] = Ledger.from_traces(normal, [Released(8)]).zcdp
+    [[charged]] = Ledger.from_traces(normal, [released(8)]).zcdp
     assert charged == pytest.approx(8 / 50)
-    assert Ledger.from_traces(gaussian(0.0, 1e-6), [Released(8)]).ratio() is None
+    assert Ledger.from_traces(gaussian(0.0, 1e-6), [released(8)]).ratio() is None
 
 
 @pytest.mark.no_evidence
 def test_each_owners_own_part_would_be_unsound_for_unequal_budgets():
     """With ε_i/κ each, a record of owners 1 and 2 costs (0.3 + 2)/2, and owner 1 promised 0.3."""
-    promised = min(UNEQUAL)
-    each = np.array(UNEQUAL) / 2
-    naive = Pure(np.full(4, 9), each, each)
-    first_two = np.array([9, 9, 0, 0])
-    assert naive.together(first_two, 2) == pytest.approx(1.15)
-    assert naive.together(first_two, 2) > 3 * promised
+    promised, each = min(UNEQUAL), np.array(UNEQUAL) / 2
+    naive = Pure(np.full(4, 9), each, each).together(np.array([9, 9, 0, 0]), 2)
+    assert naive == pytest.approx(1.15)
+    assert naive > 3 * promised
     ours = shared_by(2, "laplace", None, UntilSpent(answers=9))
     assert ours.together(ours.answers, 2) <= promised

@@ -101,32 +101,32 @@ def fourth_of_discrete(a):
     return float(2 * GRID**4 * (1 - a) / (1 + a) * np.sum(k**4 * a**k))
 
 
-sound_laplace, sound_gaussian, sound_discrete = shared(laplace), shared(gaussian), shared(discrete)
+SOUND = {each.__name__: shared(each) for each in (laplace, gaussian, discrete)}
 
 
 def scores():
     """Return every score of sound mechanisms; a law's distance has no symmetric z."""
-    found = [*sound_laplace(), *sound_gaussian(), *sound_discrete()]
+    found = [each for sound in SOUND.values() for each in sound()]
     return [each for each in found if not each.name.endswith("law")]
 
 
-def has_its_law(sound, variance, excess, close):
-    require(sound(), error=0.01)
-    named = {each.name.split()[-1]: each.mean for each in sound()}
+def has_its_law(name, variance, excess, close):
+    require(SOUND[name](), error=0.01)
+    named = {each.name.split()[-1]: each.mean for each in SOUND[name]()}
     assert named["variance"] == pytest.approx(variance * SCALE**2, rel=0.01)
     assert named["fourth"] / named["variance"] ** 2 - 3 == pytest.approx(excess, abs=close)
 
 
 def test_laplace_has_its_law():
-    has_its_law(sound_laplace, 2, 3, 0.15)
+    has_its_law("laplace", 2, 3, 0.15)
 
 
 def test_gaussian_has_its_law():
-    has_its_law(sound_gaussian, 1, 0, 0.03)
+    has_its_law("gaussian", 1, 0, 0.03)
 
 
 def test_discrete_laplace_has_its_law():
-    atoms, *others = sound_discrete()
+    atoms, *others = SOUND["discrete"]()
     require(others, error=0.01)
     require([atoms], error=0.1)
 
