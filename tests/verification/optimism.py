@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair, LossCells
 
-CACHED: tuple[Callable[..., Any], ...] = (
+CACHED: tuple[Callable, ...] = (
     composition.together,
     composition.fine_step,
     composition._orders,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ ABSENT = pytest.mark.oracle("sums that open, and owners that their steps ask")
 
 DELTA = 1e-5
 TABLE = table(__file__, "aggregation.toml")
-EQUAL: dict[str, Any] = TABLE["equal"]
+EQUAL = TABLE["equal"]
 BUFFERED, MISSED = TABLE["buffered"], TABLE["missed"]
 UNEQUAL = [0.5, 1.0, 1.0, 2.0, 2.0, 3.0]
 
@@ -274,7 +274,7 @@ def test_a_forecast_sets_sums_beside_answers_and_models():
 N, D, ROUNDS, RUNS = 7, 2, 60, 40
 PRESENT, QUERY, ANSWER = 0.97, 0.01, 0.02
 SIZES = {"few": (ROUNDS, RUNS), "many": (4 * ROUNDS, 2 * RUNS)}
-PARTS: dict[str, Any] = table(__file__, "absence_from_sums.toml")
+PARTS = table(__file__, "absence_from_sums.toml")
 TRIP = PRESENT * (1 - QUERY) * (1 - ANSWER)
 SENT = PRESENT * (1 - QUERY) * (1 - ANSWER**2)  # an answer is sent twice if need be
 THROUGH = {

@@ -1,7 +1,6 @@
 """The audit: bounds that ORACLES names, planted faults that it must catch, and sound scenarios."""
 
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ FEATURES = [{"kind": "gaussian", "features": p} for p in range(11)]
 
 def scenario(**parts):
     """One owner of 20 records that answers once, at ε = 1."""
-    fields: dict[str, Any] = scenes.fields(**SCENES["scene"])
+    fields = scenes.fields(**SCENES["scene"])
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -69,14 +68,14 @@ PLANTS: dict[str, list[Plant]] = {"losses_rounded_down": [rounded_down]}
 """Faults by name: each a replacement of one function of the package, or several."""
 
 
-def instead_of(where: Any, name: str, fault: str | None = None) -> Callable[..., Any]:
+def instead_of(where, name: str, fault: str | None = None) -> Callable:
     """Plant a function in the place of a function of the package, which it is given first."""
 
-    def register(wrong: Callable[..., Any]) -> Callable[..., Any]:
+    def register(wrong: Callable) -> Callable:
         def plant(patch: pytest.MonkeyPatch) -> None:
             right = getattr(where, name)
 
-            def planted(*given: Any, **how: Any) -> Any:
+            def planted(*given, **how):
                 return wrong(right, *given, **how)
 
             is_property = isinstance(right, cached_property)
@@ -93,7 +92,7 @@ def plant(fault: str, patch: pytest.MonkeyPatch) -> None:
         each(patch)
 
 
-def scaled(factor: float) -> Callable[..., Any]:
+def scaled(factor: float) -> Callable:
     return lambda right, *given: factor * right(*given)
 
 
@@ -110,7 +109,7 @@ def thirty_deltas(right, epsilon, delta):
     return right(epsilon, 30 * delta)
 
 
-KEPT: dict[int, Any] = {}
+KEPT = {}
 
 
 @instead_of(DrawnRows, "following")
@@ -209,13 +208,13 @@ def only_the_first_step_is_noised(right, self, turn, points):
 
 @instead_of(Answers, "new")
 def one_noise_for_all_steps(right, self, turn, points):
-    kept: list[Any] = []
+    kept = []
 
     def following(rows):
         kept.append(drawn.following(rows).copy() if len(kept) == 0 else kept[0])
         return kept[0]
 
-    drawn: Any = self._noise
+    drawn = self._noise
     with pytest.MonkeyPatch.context() as inner:
         inner.setattr(self, "_noise", SimpleNamespace(following=following))
         return right(self, turn, points)

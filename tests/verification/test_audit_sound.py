@@ -1,7 +1,6 @@
 """Sound scenarios, of the catalogue and drawn at random, attacked end to end: none is refuted."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +104,7 @@ def of_several_gradients(number):
     local = PARTS["local_steps"]
     algorithm = local[number % len(local)] | {"local_steps": int(rng.integers(2, 5))}
     rounds = algorithm["kind"] == "parameter-server"
-    parts: dict[str, Any] = {"algorithm": algorithm}
+    parts = {"algorithm": algorithm}
     if rounds or scenario.protocol.kind == "gossip":
         parts["protocol"] = {"kind": "rounds" if rounds else "push"}
     if len(scenario.privacy.prices(scenario.owners.count)) > 0:

@@ -8,7 +8,6 @@ gradients are bounded as the paper assumes.
 from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +37,7 @@ class Problem:
     weights: np.ndarray
     sigma: float
     variance: np.ndarray
-    numbers: dict[str, Any]
+    numbers: dict
     theta_max = None
 
     def but(self, **numbers):

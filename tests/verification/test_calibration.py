@@ -12,7 +12,6 @@ from functools import cache
 from itertools import count as count_from
 from itertools import islice
 from math import ceil
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ from .zscores import score
 
 pytestmark = pytest.mark.no_evidence
 
-Fields = dict[str, Any]
+
 SEED = 20_261
 WIDEST = {"by default": 0.25, "by exact moments": 0.1}
 """Half-widths over what runs gave that the median of a mode's intervals may have at most."""
@@ -191,15 +190,15 @@ def scenarios(seed: int, count: int) -> Iterator[Scenario]:
             raise AssertionError(f"nothing that is drawn for {KINDS[place % len(KINDS)]} fits")
 
 
-def drawn(place: int, seed: int, source: np.random.Generator) -> Fields:
+def drawn(place: int, seed: int, source: np.random.Generator) -> dict:
     """Return a raw scenario of a few owners that learns at a pace that is neither nil nor wild."""
     protocol, algorithm = KINDS[place % len(KINDS)]
     clips = (place // len(KINDS) + place % len(KINDS)) % 2 == 1
 
-    def one(*choices: Any) -> Any:
+    def one(*choices):
         return deepcopy(choices[int(source.integers(len(choices)))])
 
-    def of(name: str) -> Any:
+    def of(name: str):
         return one(*TABLE["one_of"][name])
 
     n, p, updates = int(source.integers(2, 6)), int(source.integers(1, 4)), of("updates")
@@ -207,7 +206,7 @@ def drawn(place: int, seed: int, source: np.random.Generator) -> Fields:
     records = source.integers(100, 500, size=n).tolist()
     bound = of("bound")
     rate = one(1.0, source.uniform(0.5, 2.0, size=n).round(3).tolist())
-    privacy: Fields = {
+    privacy = {
         "epsilon": float(source.uniform(0.5, 6)),
         "mechanism": of("mechanism"),
         "sensitivity": {"kind": "clip" if clips else "declared", "bound": bound},
@@ -224,7 +223,7 @@ def drawn(place: int, seed: int, source: np.random.Generator) -> Fields:
     channel = IDEAL | one({}, {}, {"loss": 0.2}, {"loss": source.uniform(0, 0.4, size=n).tolist()})
     channel |= of("loss")
     channel |= of("resent")
-    fields: Fields = {
+    fields = {
         "id": "calibration",
         "run": {
             "seed": seed + place, "updates": updates, "record_every": updates, "replicates": 100,

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +74,7 @@ def test_coefficients_are_those_of_the_root_of_prefix_sums():
     assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
 
 
-BASE: dict[str, Any] = WHOLE_OWNERS | {
+BASE = WHOLE_OWNERS | {
     "run": {"seed": 4, "updates": 12},
     "owners": {"count": 24, "records": 6},
     "protocol": {"kind": "rounds", "owners": 2},

@@ -6,7 +6,7 @@ answers; the run under test learns over traces, and prunes.
 
 from dataclasses import replace
 from itertools import product
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -40,20 +40,20 @@ from .networks import replicates
 
 pytestmark = pytest.mark.oracle("largest gradient in a run with a declared bound")
 
-Parts = dict[str, Any]
+
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
 BOTH = {ExchangeOutcome.applied, ExchangeOutcome.lost}
 LOSSY = {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"}
-WAYS: dict[str, Parts] = table(__file__, "declared_bound.toml")
+WAYS = table(__file__, "declared_bound.toml")
 TABLE = table(__file__, "models_of_bounds.toml")
-MODELS: dict[str, Parts] = TABLE["models"]
-PRIVATE: tuple[Parts, ...] = TABLE["private"]
+MODELS = TABLE["models"]
+PRIVATE = TABLE["private"]
 
 
 def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
     private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
     norm = {"norm": private.pop("norm")} if "norm" in private else {}
-    fields: Parts = {
+    fields = {
         "id": "declared",
         "run": {"updates": 25, "replicates": 3, "until": 40.0},
         "owners": {"count": 3, "records": [20, 11, 30]},

@@ -1,7 +1,6 @@
 """Faults that the default audit refutes: noise used twice, and a wrong count of shares."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +106,8 @@ FIRST = np.array([[1.0, -2.0], [0.5, 3.0]])
 SECOND = FIRST + np.array([[0.1, 0.2], [-0.3, 0.4]])
 
 
-def under_a_moving_bound(answers: Any) -> View:
-    trace: Any = SimpleNamespace(updates=np.array([(1,), (2,)], dtype=[("k", int)]))
+def under_a_moving_bound(answers) -> View:
+    trace = SimpleNamespace(updates=np.array([(1,), (2,)], dtype=[("k", int)]))
     places, path = np.zeros(2, dtype=int), np.array([1.0, 2.0, 3.0])
     return View(places, places, FIRST, answers, 2, trace, FIRST[0], path=path)
 

@@ -2,7 +2,6 @@
 
 import time
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ SCENES = table(__file__, "scenes_of_moments.toml")
 
 
 def scenario(**parts):
-    fields: dict[str, Any] = scenes.fields(**SCENES["scenario"])
+    fields = scenes.fields(**SCENES["scenario"])
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ TRIED = [(graph, owner, set(members)) for graph, owner, members in TABLE["tried"
 @cache
 def setting(graph):
     """Six owners with one number each, and a trace short enough that not all becomes known."""
-    fields: dict[str, Any] = scenes.fields(
+    fields = scenes.fields(
         run={"seed": 12, "updates": 9},
         owners={"count": N, "records": [20, 30, 40, 20, 30, 40]},
         data={"features": 1},
@@ -153,7 +152,7 @@ def worked_out(run):
     second, hence the model that the owner has come with.
     """
     meetings = run.view.trace.updates
-    own: dict[int, Any] = {owner: np.zeros(P) for owner in range(OWNERS)}
+    own = {owner: np.zeros(P) for owner in range(OWNERS)}
     last: dict[int, int] = {}
     found = []
     for j, (owner, peer) in enumerate(

@@ -2,7 +2,6 @@
 
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -167,7 +166,7 @@ def drawn(number: int) -> Scenario:
     mechanism = one(("laplace", "gaussian", "discrete-laplace"))
     model, bounded = one(("ridge", "logistic", "svm")), one(PARTS["bounds"])
     owners = int(rng.integers(30, 60))
-    fields: dict[str, Any] = scenes.fields(
+    fields = scenes.fields(
         id=f"canaries-{number}",
         run={"seed": number, "updates": 6 * owners, "until": 100.0},
         owners={"count": owners, "records": rng.integers(2, 9, owners).tolist()},

@@ -5,7 +5,6 @@ and cases close by in which the fact does not hold and the words are not told.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ SCENE = table(__file__, "scene_of_sentences.toml")["scene"]
 T, UPDATES = 60, SCENE["run"]["updates"]
 
 
-def network(case: list[Any]) -> Network:
+def network(case: list) -> Network:
     fields = {"answers_allowed": [T] * 3, "updates": T, "clock": {"kind": "poisson"}}
     return parse(Network, fields | composed(OF_NETWORKS["parts"], case))
 
@@ -143,8 +142,8 @@ def test_what_is_said_is_true(said):
 # Doubts of exact moments
 
 
-def scenario(case: list[Any]) -> Scenario:
-    fields: dict[str, Any] = scenes.fields(**SCENE)
+def scenario(case: list) -> Scenario:
+    fields = scenes.fields(**SCENE)
     for key, value in composed(OF_MOMENTS["parts"], case).items():
         whole = "kind" in value or key not in fields
         fields[key] = value if whole else fields[key] | value

@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import combinations
 from math import exp
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +88,7 @@ GAUSSIAN = {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6}
 COMPOSED = {"privacy__accountant": "pld", "privacy__delta": 1e-6}
 
 
-def shared(answers: int, owners: int, **changes: Any) -> RunResult:
+def shared(answers: int, owners: int, **changes) -> RunResult:
     """Return a run of one feature, whose owners have so many answers, and share records."""
     return run(scenario(
         data={"kind": "gaussian", "features": 1, "condition": 1.0},
@@ -234,7 +233,7 @@ def test_an_answer_that_is_no_number_is_not_its_gradient_and_noise(monkeypatch):
     assert not facts.same_noise_fact(asked, problem).refutes
     heard = facts.overhear
 
-    def undefined(*given: Any) -> Any:
+    def undefined(*given):
         view = heard(*given)
         answers = view.answers.copy()
         answers[3, 0] = np.nan

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from math import fsum
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +66,7 @@ def spent_by_noise(privacy: Privacy, n_owners: int) -> list[float]:
     return found
 
 
-def private(budget: Any, **fields: Any) -> Privacy:
+def private(budget, **fields) -> Privacy:
     return Privacy(epsilon=[0.5, 1.0, 4.0], sensitivity=Clip(bound=1.0), budget=budget, **fields)
 
 
@@ -150,7 +149,7 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch):
     assert abs(z_score("privacy.budget.growth=1.5")[0]) > 4
     monkeypatch.undo()
 
-    def used_before(self: Trace) -> Any:
+    def used_before(self: Trace):
         used, owners = self.came_to(ExchangeOutcome.applied), self.exchanges["owner"]
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])[used]
 

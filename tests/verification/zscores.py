@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -160,12 +159,12 @@ place: Path | None = None
 """Where the processes of this run leave results for each other; None where there is only one."""
 
 
-def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+def shared(function: Callable) -> Callable:
     """Remember what a function of hashable arguments returns, for all processes of this run."""
 
     @cache
     @wraps(function)
-    def remembered(*arguments: Any, **named: Any) -> Any:
+    def remembered(*arguments, **named):
         if place is None:
             return function(*arguments, **named)
         said = repr((function.__module__, function.__qualname__, arguments, sorted(named.items())))
