@@ -4,9 +4,9 @@ Every stage is exponential (or Erlang, by phases), so that the chain's states ar
 and its law is one linear solve. The two descriptions share the feature record and nothing else.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import SimpleNamespace
 
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
@@ -14,95 +14,49 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Push, Request
+from tests.tables import table
 
-from .networks import network
+from .networks import lasting
 
 SERVED = ("query", "compute", "answer")
 """Where an owner is while its exchange is open; under ``request`` the learner is then locked."""
 
 
-@dataclass(frozen=True)
-class Features:
-    """What a network is made of; mean times of 0 stand for stages that do not exist.
-
-    Attributes
-    ----------
-    rates : tuple of float
-        Ticks per time unit, by owner.
-    protocol : str
-        "refuse", "queue", "retry" or "push".
-    request, query, compute, answer, acknowledgement, retry : float
-        Mean times.
-    phases : int
-        The computation is Erlang with so many phases.
-    loss_request, loss_query, loss, loss_acknowledgement : float
-        Probabilities that a message is lost.
-    attempts : int
-        Transmissions that an answer may have.
-    fresh : bool
-        Whether each further one is computed anew.
-    listens : float
-        Probability that an owner attends to a tick.
-    on, off : float
-        Mean lengths of the periods online and offline.
-    """
-
-    rates: tuple[float, ...]
-    protocol: str = "refuse"
-    request: float = 0.0
-    query: float = 0.0
-    compute: float = 0.3
-    answer: float = 0.1
-    acknowledgement: float = 0.0
-    retry: float = 0.0
-    phases: int = 1
-    loss_request: float = 0.0
-    loss_query: float = 0.0
-    loss: float = 0.0
-    loss_acknowledgement: float = 0.0
-    attempts: int = 1
-    fresh: bool = False
-    listens: float = 1.0
-    on: float = 0.0
-    off: float = 0.0
+DEFAULTS = table(__file__, "features.toml")
+"""What a network is made of; mean times of 0 stand for stages that do not exist."""
 
 
-def simulated(these: Features, until: float) -> Network:
+def features(**changes):
+    """Return the features of a network: the defaults, with changes."""
+    assert set(changes) <= set(DEFAULTS)
+    return SimpleNamespace(**DEFAULTS | changes)
+
+
+def simulated(these, until: float) -> Network:
     """Return the network for the simulator."""
-    erlang = these.phases > 1
-    compute = Gamma(mean=these.compute, cv=these.phases**-0.5) if erlang else None
+    compute = Gamma(mean=these.compute, cv=these.phases**-0.5)
     availability = Always() if these.listens == 1 else Bernoulli(probability=these.listens)
     if these.on > 0:
         availability = OnOff(on=Exponential(mean=these.on), off=Exponential(mean=these.off))
-    if these.protocol == "push":
-        protocol = Push()
-    elif these.protocol == "retry":
-        protocol = Request(busy="retry", retry=Exponential(mean=these.retry))
-    else:
-        protocol = Request(busy=these.protocol)
-    return network(
+    retry = {"retry": Exponential(mean=these.retry)} if these.protocol == "retry" else {}
+    pushes = these.protocol == "push"
+    return lasting(
         len(these.rates),
-        2**31 - 1,
-        until=until,
+        until,
         clock=PoissonClock(rate=these.rates),
         availability=availability,
         channel=Ideal(
-            loss=these.loss,
-            loss_query=these.loss_query,
-            loss_request=these.loss_request,
-            loss_acknowledgement=these.loss_acknowledgement,
-            retransmissions=these.attempts - 1,
+            loss=these.loss, loss_query=these.loss_query, loss_request=these.loss_request,
+            loss_acknowledgement=these.loss_acknowledgement, retransmissions=these.attempts - 1,
             resend="fresh" if these.fresh else "same",
         ),
         latency=Latency(
-            request=_law(these.request),
-            query=_law(these.query),
-            answer=_law(these.answer),
+            request=_law(these.request), query=_law(these.query), answer=_law(these.answer),
             acknowledgement=_law(these.acknowledgement),
         ),
-        compute=_law(these.compute) if compute is None else compute,
-        protocol=protocol,
-    )
+        compute=compute if these.phases > 1 else _law(these.compute),
+        protocol=Push() if pushes else Request(busy=these.protocol, **retry),
+    )  # fmt: skip
 
 
 def _law(mean):
@@ -148,22 +102,22 @@ class Chain:
     What follows from something at once is worked out as a list of (probability, world).
     """
 
-    def __init__(self, these: Features) -> None:
+    def __init__(self, these) -> None:
         self.these = these
         self.locks = these.protocol != "push"
         self.switches = these.on > 0
 
-    def start(self) -> Mapping:
+    def start(self):
         """Return the law at time 0: nobody at work, owners online by their stationary law."""
         these, n_owners = self.these, len(self.these.rates)
         if not self.switches:
             return {World((("idle", 0, True),) * n_owners).state: 1.0}
         share = these.on / (these.on + these.off)
-        law = {}
-        for online in product((True, False), repeat=n_owners):
-            chance = share ** sum(online) * (1 - share) ** (n_owners - sum(online))
-            law[World(tuple(("idle", 0, up) for up in online)).state] = chance
-        return law
+        return {
+            World(tuple(("idle", 0, up) for up in online)).state: share ** sum(online)
+            * (1 - share) ** (n_owners - sum(online))
+            for online in product((True, False), repeat=n_owners)
+        }
 
     def held(self, state):
         """Return what adds up over time."""
@@ -177,11 +131,9 @@ class Chain:
                 yield from _at(these.rates[i] * these.listens, self.ask(world, i))
             elif place == "compute":
                 phase = number % these.phases
-                after = (
-                    self.send(world, i, number // these.phases)
-                    if phase == these.phases - 1
-                    else [(1.0, world.put(i, "compute", number + 1))]
-                )
+                after = [(1.0, world.put(i, "compute", number + 1))]
+                if phase == these.phases - 1:
+                    after = self.send(world, i, number // these.phases)
                 yield from _at(these.phases / these.compute, after)
             elif place not in ("idle", "wait"):
                 after = getattr(self, f"after_{place}")(world, i, number)

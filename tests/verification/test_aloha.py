@@ -11,13 +11,7 @@ import pytest
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels import (
-    RandomAccess,
-    aloha,
-    aloha_capture,
-    aloha_infinite,
-    aloha_infinite_capture,
-)
+from asyncdp_sim.theory.formulas import channels
 from tests.tables import table
 
 from .networks import lasting, runs, surviving
@@ -30,18 +24,17 @@ RUNS = 40
 
 def infinite(throughput, rate, airtime):
     """Return what a formula for infinitely many owners says per time unit, not per airtime."""
-    return RandomAccess(throughput(rate * airtime) / airtime / rate, rate)
+    return channels.RandomAccess(throughput(rate * airtime) / airtime / rate, rate)
 
 
-FORMULAS = {each.__name__: each for each in (aloha, aloha_capture, aloha_infinite,
-            aloha_infinite_capture, infinite, partial)}  # fmt: skip
+FORMULAS = vars(channels) | {"infinite": infinite, "partial": partial}
 CASES = table(__file__, "aloha.toml")
 CI = ("infinite, one clock", "two owners", "five owners, capture")
 """What every run measures; the others' turn comes at night."""
 
 
 def theory_of(name):
-    return eval(CASES[name]["theory"], FORMULAS.copy())
+    return eval(CASES[name]["theory"], {}, FORMULAS)
 
 
 def measure(name, *, seed=None, count=RUNS):
@@ -75,7 +68,7 @@ def test_answers_survive_as_often_as_they_should(name):
 @pytest.mark.no_evidence
 @pytest.mark.long
 def test_the_formula_of_an_infinite_population_is_seen():
-    wrong = infinite(aloha_infinite, theory_of("two owners").attempt_rate, 0.3)
+    wrong = infinite(channels.aloha_infinite, theory_of("two owners").attempt_rate, 0.3)
     _, found, _ = sound("two owners")
     window = CASES["two owners"]["how"]["window"]
     assert abs(found.mean - wrong.success_rate * window) > 5 * found.error * found.exact

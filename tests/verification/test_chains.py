@@ -17,7 +17,7 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
 from .chains import growth
-from .features import Chain, Features, simulated
+from .features import Chain, features, simulated
 from .networks import own_seed, runs
 from .zscores import require, score, shared, two_stages
 
@@ -45,7 +45,7 @@ ERRORS = {"update": 0.003, "busy": 0.003}
 """Standard errors allowed; 1 % for all else."""
 
 
-def features(pair):
+def of_pair(pair):
     """Return the network of a pair of features, with 1 to 4 owners."""
     n_owners = 1 + PAIRS.index(pair) % 4
     fields = {}
@@ -57,7 +57,7 @@ def features(pair):
     if "unequal rates" in pair:
         n_owners = max(n_owners, 2)
     weights = range(1, n_owners + 1) if fields.pop("rates", None) else (1,) * n_owners
-    return Features(rates=tuple(3.0 * w / sum(weights) for w in weights), **fields)
+    return features(rates=tuple(3.0 * w / sum(weights) for w in weights), **fields)
 
 
 def tally(trace):
@@ -101,7 +101,7 @@ def measure(these, seed, count=RUNS):
 
 @shared
 def sound(pair):
-    return measure(features(pair), own_seed(*pair))
+    return measure(of_pair(pair), own_seed(*pair))
 
 
 def scores():
@@ -125,4 +125,4 @@ def test_pair(pair):
 @pytest.mark.nightly
 @pytest.mark.parametrize("pair", PAIRS, ids=" × ".join)
 def test_fresh_seeds(pair):
-    two_stages(lambda seed, factor: measure(features(pair), seed, RUNS * factor))
+    two_stages(lambda seed, factor: measure(of_pair(pair), seed, RUNS * factor))

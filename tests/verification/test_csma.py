@@ -11,13 +11,8 @@ import pytest
 from asyncdp_sim.network.channels import Csma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels import (
-    RandomAccess,
-    csma,
-    csma_detecting,
-    csma_giving_up,
-    csma_one_persistent_infinite,
-)
+from asyncdp_sim.theory.formulas import channels
+from asyncdp_sim.theory.formulas.channels import RandomAccess
 from tests.tables import table
 
 from .networks import lasting, runs, surviving
@@ -33,14 +28,13 @@ RUNS, WARM = 40, 60.0
 
 def infinite_population(load, delay, **how):
     """Return the throughput of an infinite population that gives up."""
-    return csma_giving_up(load, delay, **how).success_rate
+    return channels.csma_giving_up(load, delay, **how).success_rate
 
 
-OF_N = {"csma": csma, "csma_detecting": csma_detecting}
 INFINITE = {
     "csma_detecting_infinite": partial(infinite_population, detecting=True),
     "csma_infinite": infinite_population,
-    "csma_one_persistent_infinite": csma_one_persistent_infinite,
+    "csma_one_persistent_infinite": channels.csma_one_persistent_infinite,
 }
 CASES = table(__file__, "csma.toml")
 CI = ("infinite, near", "ten owners", "persistent", "detecting")
@@ -49,8 +43,8 @@ CI = ("infinite, near", "ten owners", "persistent", "detecting")
 
 def theory_of(formula, rates, airtime, delay):
     """Return what survives and is begun; formulas of infinitely many owners tell the throughput."""
-    if formula in OF_N:
-        return OF_N[formula](len(rates), rates[0], airtime, delay)
+    if formula not in INFINITE:
+        return getattr(channels, formula)(len(rates), rates[0], airtime, delay)
     load, a = sum(rates) * airtime, delay / airtime
     survive = INFINITE[formula](load, a) / airtime
     if formula == "csma_one_persistent_infinite":
