@@ -3,6 +3,7 @@
 Standard errors are those that the fit states; scores are of one long run each, with fixed seeds.
 """
 
+from itertools import product
 from math import log
 
 import numpy as np
@@ -38,19 +39,28 @@ PROTOCOLS = {
     "refuse, told": (Request(busy="refuse"), True),
     "queue": (Request(busy="queue"), False),
 }
+"""Protocols, and whether the table has the requests that were refused."""
+PRESENCE = {"always": Always(), "on-off": AWAY}
+NETWORKS = pytest.mark.parametrize(("name", "presence"), list(product(PROTOCOLS, PRESENCE)))
 
 
 def network(protocol, availability, until):
-    return networks.network(
+    return networks.lasting(
         len(RATES),
-        10**8,
-        until=until,
+        until,
         clock=PoissonClock(rate=RATES),
         availability=availability,
         compute=Lognormal(mean=0.1, cv=0.8),
         latency=Latency(answer=Gamma(mean=0.02, cv=0.5)),
         protocol=protocol,
     )
+
+
+def table_of(name, presence, until, folder):
+    """Return a protocol and the table of a measured network of it."""
+    protocol, refused = PROTOCOLS[name]
+    net = network(protocol, PRESENCE[presence], until)
+    return protocol, measured(net, folder / "t.csv", refused=refused)
 
 
 def scores(found, away):
@@ -63,15 +73,12 @@ def scores(found, away):
     return values / found.errors[: len(values)]
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_clocks_and_periods_are_found(name, availability, tmp_path):
-    protocol, refused = PROTOCOLS[name]
-    file = measured(network(protocol, availability, 4000.0), tmp_path / "t.csv", refused=refused)
+@NETWORKS
+def test_clocks_and_periods_are_found(name, presence, tmp_path):
+    protocol, file = table_of(name, presence, 4000.0, tmp_path)
     trace = read_trace(file)
     assert trace.protocol == protocol
-    away = availability.kind == "on-off"
-    assert np.abs(scores(fit_owners(trace), away)).max() < 4
+    assert np.abs(scores(fit_owners(trace), presence == "on-off")).max() < 4
     travel, _ = trace.durations()["request"]
     assert travel.max() < 1e-6  # requests take no time here, however long they wait
 
@@ -85,8 +92,7 @@ class LockForgotten(MeasuredTrace):
 
 
 def test_a_lock_that_is_forgotten_is_noticed(tmp_path):
-    file = measured(network(Request(busy="refuse"), Always(), 4000.0), tmp_path / "t.csv")
-    trace = read_trace(file)
+    trace = read_trace(table_of("refuse", "always", 4000.0, tmp_path)[1])
     columns = (getattr(trace, name) for name in ("owner", "request", "read", "release", "end"))
     assert np.abs(scores(fit_owners(trace), False)).max() < 4
     found = fit_presence(*LockForgotten(trace.names, *columns).gaps())
@@ -99,11 +105,11 @@ LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
 def test_a_law_is_found_again(law):
-    seen, later = (law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2))
-    found = fit_law(seen, later)
+    found = fit_law(*(law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2)))
+    error = (law.variance / 8000) ** 0.5
     assert found.law.kind == law.kind
-    assert 0.8 < found.error / (law.variance / 8000) ** 0.5 < 1.25
-    assert abs(found.law.mean - law.mean) < 4 * (law.variance / 8000) ** 0.5
+    assert 0.8 < found.error / error < 1.25
+    assert abs(found.law.mean - law.mean) < 4 * error
     assert found.p > 1e-3
 
 
@@ -124,11 +130,9 @@ def second_half_is_predicted(told, quantities):
         assert abs(was - foretold) <= 5 * spread, line
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_the_first_half_predicts_the_second(name, availability, tmp_path):
-    protocol, refused = PROTOCOLS[name]
-    file = measured(network(protocol, availability, 2000.0), tmp_path / "t.csv", refused=refused)
+@NETWORKS
+def test_the_first_half_predicts_the_second(name, presence, tmp_path):
+    protocol, file = table_of(name, presence, 2000.0, tmp_path)
     second_half_is_predicted(import_trace(file, tmp_path / "fitted.toml", 1), 2)
     scenario, _ = load(tmp_path / "fitted.toml")
     assert scenario.protocol.kind == protocol.kind
@@ -139,14 +143,8 @@ SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 
 
 def in_rounds(shares, updates, compute):
-    return networks.network(
-        len(shares),
-        updates,
-        answers_per_update=None,
-        availability=Bernoulli(probability=shares),
-        compute=compute,
-        protocol=Rounds(),
-    )
+    parts = {"availability": Bernoulli(probability=shares), "protocol": Rounds()}
+    return networks.network(len(shares), updates, answers_per_update=None, compute=compute, **parts)
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso"])
