@@ -50,10 +50,12 @@ def test_shares_are_counted_by_the_audit_itself(settings, monkeypatch):
 
 
 def test_what_is_not_looked_at_is_said():
-    lines = first_audit(load(SCENE)[0], answers=1000, confidence=0.999).lines()
-    assert any("--thorough" in line and "not compared" in line for line in lines)
-    lines = first_audit(load(SUMMED)[0], answers=1000, confidence=0.999).lines()
-    assert any(line.startswith("noise lies on a grid: not compared") for line in lines)
+    of_three, of_sums = (
+        first_audit(load(scene)[0], answers=1000, confidence=0.999).lines()
+        for scene in (SCENE, SUMMED)
+    )
+    assert any("--thorough" in line and "not compared" in line for line in of_three)
+    assert any(line.startswith("noise lies on a grid: not compared") for line in of_sums)
 
 
 def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():

@@ -46,7 +46,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md"
 class Compared:
     """ψ at the end as forecast and as runs give it, and the owners that profit by each.
 
-    Beside it ψ without noise, and the ε from which each owner would profit, as forecast.
+    Beside it ψ without noise, and that of each owner alone.
     """
 
     told: float
@@ -83,16 +83,13 @@ def compared(accountant, settings, runs, told=None):
     each = alone(given, build_dataset(given))
     assert found.alone.tolist() == pytest.approx(each)
     mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
-    return Compared(
-        told=found.psi,
-        mean=mean,
-        error=error,
-        z=(mean - found.psi) / hypot(error, found.psi_half_width / 1.96),
-        told_profits=tuple((np.flatnonzero(found.alone > found.psi) + 1).tolist()),
-        profits=tuple((np.flatnonzero(each > mean) + 1).tolist()),
-        quiet=found.noise_free,
-        alone=tuple(each.tolist()),
+    z = (mean - found.psi) / hypot(error, found.psi_half_width / 1.96)
+    told_profits, profits = (
+        tuple((np.flatnonzero(gains) + 1).tolist())
+        for gains in (found.alone > found.psi, each > mean)
     )
+    figures = (found.psi, mean, error, z, told_profits, profits)
+    return Compared(*figures, found.noise_free, tuple(each.tolist()))
 
 
 def alone(given: Scenario, dataset: Dataset) -> np.ndarray:
@@ -157,10 +154,7 @@ def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant):
 
 
 def test_the_page_has_a_row_for_each_accountant_within_the_limit():
-    rows = re.findall(
-        r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|",
-        PAGE.read_text("utf-8"),
-        re.M,
-    )
+    row = r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|"
+    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
     assert [name for name, _ in rows] == list(ACCOUNTANTS)
     assert all(abs(float(z)) <= LIMIT for _, z in rows)

@@ -64,9 +64,14 @@ def score(name, samples, exact, scale=None):
         t = (mean - exact) / error
     else:  # every run says the same
         t = 0.0 if mean == exact else float(np.copysign(np.inf, mean - exact))
+    relative = error / abs(exact if scale is None else scale)
+    return Score(name, mean, float(exact), deviate(t, runs), relative)
+
+
+def deviate(t, runs):
+    """Return the normal deviate with the tail of Student's t; or t, beyond what one can express."""
     z = -np.sign(t) * ndtri(stdtr(runs - 1, -abs(t)))
-    z = float(t if not np.isfinite(z) else z)  # beyond what a normal deviate can express
-    return Score(name, mean, float(exact), z, error / abs(exact if scale is None else scale))
+    return float(z if np.isfinite(z) else t)
 
 
 def counts(name, observed, probability):
