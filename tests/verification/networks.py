@@ -1,5 +1,7 @@
 """Networks for the checks, and where their learning ends."""
 
+import re
+from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -18,6 +20,9 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .zscores import score
+
+SCENES = Path(__file__).parent / "scenes"
+PAGES = Path(__file__).parents[2] / "docs" / "privacy"
 
 
 def network(n_owners, updates, *, answers_allowed=None, **parts):
@@ -67,10 +72,20 @@ def by_moments(scenario):
     return found
 
 
-def is_its_replay_within_a_budget_of_one(path, settings):
+def scene(name, *settings):
+    """Return a scenario of the folder ``scenes``, with settings."""
+    return load(SCENES / f"{name}.toml", settings)[0]
+
+
+def rows_of(page, row):
+    """Return what a pattern finds in a page on privacy."""
+    return re.findall(row, (PAGES / f"{page}.md").read_text("utf-8"), re.M)
+
+
+def is_its_replay_within_a_budget_of_one(name, *settings):
     """Require the same of live learning and of its replay, and that no owner spends more."""
     first, again = (
-        run(load(path, (*settings, f"run.learning={how}"))[0]) for how in ("replay", "live")
+        run(scene(name, *settings, f"run.learning={how}")) for how in ("replay", "live")
     )
     assert first.fingerprints == again.fingerprints
     assert first.summary["private"] is True

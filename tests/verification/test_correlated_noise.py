@@ -3,10 +3,8 @@
 Owners are in few rounds, several rounds apart.
 """
 
-import re
 from dataclasses import replace
 from itertools import combinations, pairwise, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, 
 from asyncdp_sim.scenario import Scenario
 from tests.whole_owners import WHOLE_OWNERS, multiplier
 
-from .networks import replicates
+from .networks import replicates, rows_of
 from .zscores import LIMIT, require, score
 
 pytestmark = pytest.mark.oracle(
@@ -162,9 +160,6 @@ def test_an_answer_costs_what_it_costs_with_independent_noise():
     assert spent == pytest.approx(2.0, rel=1e-6)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "correlated-noise.md"
-
-
 def left(curvature, column, rounds=300):
     """Return the share of the noise in the last model that is left, of one curvature γλ."""
     kept = (1 - curvature) ** np.arange(rounds - 1, -1, -1)
@@ -173,7 +168,7 @@ def left(curvature, column, rounds=300):
 
 
 def test_the_page_says_what_is_left_of_the_noise():
-    rows = re.findall(r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = rows_of("correlated-noise", r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$")
     assert [float(curvature) for curvature, _ in rows] == [0.01, 0.03, 0.1, 0.3]
     for curvature, cells in rows:
         said = [cell.strip() for cell in cells.split("|")[:-1]]

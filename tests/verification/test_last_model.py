@@ -1,9 +1,7 @@
 """Central models and what they tell: closed forms, a second solver, and attacks on runs."""
 
-import re
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,16 +22,16 @@ from asyncdp_sim.privacy.observers import ModelObserver
 from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minorant, in_rounds
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.together import together
-from tests.verification.last_model_pair import least, pull_of, pulled
-from tests.verification.networks import replicates
+
+from . import networks
+from .last_model_pair import least, pull_of, pulled
+from .networks import replicates, rows_of
 
 pytestmark = pytest.mark.oracle("ε of the last model of learning in rounds, for one record")
 
-SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"
 TIGHT = (
     "owners.records=20000", "privacy.epsilon=30.0", "model.theta_max=0.05",
     "privacy.sensitivity.target_max=2.0",
@@ -42,8 +40,7 @@ TIGHT = (
 RUNS = 20_000
 
 
-def scene(*settings: str) -> Scenario:
-    return load(SCENE, settings)[0]
+scene = partial(networks.scene, "last-model")
 
 
 def one_round(scenario: Scenario) -> float:
@@ -249,7 +246,7 @@ def test_what_is_not_proven_is_refused_by_name(said: str, settings: list[str]) -
 
 def test_figures_of_the_page():
     row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
-    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    rows = rows_of("last-model", row)
     assert len(rows) == 6
     for updates, sigma, every, last, pair in rows:
         changed = f"run.updates={updates}", f"model.regularisation={sigma}"

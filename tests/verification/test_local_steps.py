@@ -4,9 +4,8 @@ Every model is followed as m + G ξ, ξ being the noise of all gradients of scal
 each algorithm: mean m and covariance G Var(ξ) Gᵀ are exact, however stale the reads are.
 """
 
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,18 +32,18 @@ from asyncdp_sim.network.protocols import Push, Rounds
 from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 
-from .networks import is_its_replay_within_a_budget_of_one, network, replicates
+from . import networks
+from .networks import network, replicates
 from .zscores import require, score, shared
 
 MODELS = pytest.mark.oracle("mean and covariance of the model with several local steps")
 COSTS = pytest.mark.oracle("ε of answers with E local steps")
 
-SCENE = Path(__file__).parent / "scenes" / "local-records.toml"
+scene = partial(networks.scene, "local-records")
 N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000
 NOISE = np.array([0.5, 1.0, 0.7])
 SMALL = 0.02
@@ -236,7 +235,7 @@ ALGORITHMS = TABLE["algorithms"]
 @EVERY
 def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     """The noise is that of E times as many answers of one gradient, which cost the same."""
-    several, one = load(SCENE, accounted)[0], load(SCENE, (*OF_ONE, *accounted))[0]
+    several, one = scene(*accounted), scene(*OF_ONE, *accounted)
     records = np.array([3, 3])
     assert np.array_equal(several.noise_for(records).scale, one.noise_for(records).scale)
     for answers in (0, 1, 2):
@@ -254,7 +253,7 @@ def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
 @pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accounted, resend):
     chosen = (f"channel.resend={resend}", "run.replicates=20", *algorithm, *accounted)
-    is_its_replay_within_a_budget_of_one(SCENE, chosen)
+    networks.is_its_replay_within_a_budget_of_one("local-records", *chosen)
 
 
 @MODELS
@@ -264,7 +263,7 @@ def test_one_local_step_is_none(algorithm):
     served = "parameter-server" in algorithm
     rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") if served else ()
     one, none = (f"algorithm={{{algorithm}{more}}}" for more in (", local_steps=1", ""))
-    first, second = (run(load(SCENE, (each, *rounds))[0]) for each in (one, none))
+    first, second = (run(scene(each, *rounds)) for each in (one, none))
     assert first.fingerprints == second.fingerprints
 
 
@@ -282,7 +281,7 @@ def test_one_local_step_is_none(algorithm):
 )
 def test_every_gradient_takes_its_time(law):
     """Cumulants of independent times add up; of gamma ones these are a gamma law's."""
-    scenario = load(SCENE)[0].replace(compute=law)
+    scenario = scene().replace(compute=law)
     several, one = (per_owner(each.compute, 2) for each in (scenario.network, scenario))
     for whole, single in zip(several, one, strict=True):
         for name in ("mean", "variance", "least"):
@@ -292,14 +291,14 @@ def test_every_gradient_takes_its_time(law):
 
 @COSTS
 def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
-    several, one = load(SCENE, PLD)[0], load(SCENE, (*OF_ONE, *PLD))[0]
+    several, one = scene(*PLD), scene(*OF_ONE, *PLD)
     mine, due = (
         spending_columns(each.accountant, [SimpleNamespace(released=np.array(released))])
         for each, released in ((several, [2, 1]), (one, [6, 3]))
     )
     assert np.array_equal(mine["delta"], due["delta"])
     assert np.array_equal(mine["answers"] * 3, due["answers"])
-    gaussian = load(SCENE, GAUSSIAN)[0].accountant
+    gaussian = scene(*GAUSSIAN).accountant
     rho = 1 / (2 * np.square(gaussian.multiplier))
     assert gaussian.zcdp(np.array([2, 1])) == pytest.approx(rho * [6, 3], rel=1e-12)
 
@@ -309,7 +308,7 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
 @pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["local_steps"])
 def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
-        load(SCENE, settings)
+        scene(*settings)
 
 
 @MODELS

@@ -4,12 +4,10 @@ The lower side is worked out by :mod:`tests.verification.pure_law`, which shares
 is tested; mixes are integrated.
 """
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from math import exp, inf
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +26,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
 from asyncdp_sim.runs.run import run
 from tests.reproducibility.runs import scenario
 from tests.verification import pure_law
-from tests.verification.networks import ended
+from tests.verification.networks import ended, rows_of
 from tests.verification.optimism import forgotten, rounded_down
 from tests.verification.zscores import LIMIT, score
 
@@ -97,8 +95,7 @@ def test_as_many_as_a_million_answers(answers, accuracy, seconds):
 
 
 def test_figures_of_the_page():
-    page = (Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md").read_text("utf-8")
-    rows = re.findall(r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$", page, re.M)
+    rows = rows_of("accountants", r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$")
     assert len(rows) == 5
     for said, stated, least, smaller in rows:
         answers = int(said.replace(",", ""))

@@ -1,7 +1,7 @@
 """The audit in one run: its bound against randomised response, sound scenarios, planted faults."""
 
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +14,15 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from tests import scenes
 from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS
 
+from . import networks
+
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
-SCENE = Path(__file__).parent / "scenes" / "canaries.toml"
 DOUBT, REPEATS, COINS = 0.05, 4000, 100
 CPU_SECONDS = 60
 ROUNDING = 1e-12
@@ -98,8 +99,7 @@ def test_what_a_tight_mechanism_shows_is_the_mean_of_many() -> None:
     assert bounds.shown_if_tight(2.0, 50, 1e-3) == pytest.approx(due.mean(), abs=error)
 
 
-def scene(*settings: str) -> Scenario:
-    return load(SCENE, settings)[0]
+scene = partial(networks.scene, "canaries")
 
 
 def test_the_attack_comes_near_what_a_tight_mechanism_shows() -> None:
@@ -146,7 +146,7 @@ def test_less_noise_is_caught_in_one_run_within_a_minute(
     found = audit_once(scene(), None, 1e-3)
     assert 1.0 < found.epsilon <= most
     assert found.exceeded
-    said = command("audit", SCENE)
+    said = command("audit", networks.SCENES / "canaries.toml")
     assert said.code == 3
     assert "verdict: REFUTED" in said.out
     assert said.seconds <= CPU_SECONDS

@@ -1,7 +1,6 @@
 """Exact moments of answers over samples: their spread, enumerated, and ψ against simulation."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +10,13 @@ from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import load
 from tests.tables import table
 
-from .networks import by_moments, ended
+from .networks import by_moments, ended, scene
 from .zscores import LIMIT, score
 
 pytestmark = pytest.mark.oracle("E ψ with answers over samples of records")
 
-SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
 REPLICATES = 4000
 WAYS = table(__file__, "sampled_moments.toml")
 """One-on-one, over counts of answers, in rounds, an average judged, few records in an answer."""
@@ -52,11 +49,11 @@ def test_the_spread_is_that_of_all_samples_enumerated():
 @pytest.mark.parametrize("way", WAYS)
 def test_expected_psi_of_sampled_answers_is_what_is_simulated(way):
     """And less if all records are in every answer, with noise as small: samples matter."""
-    given = load(SCENE, (f"run.replicates={REPLICATES}", *WAYS[way]))[0]
+    given = scene("sampled-answers", f"run.replicates={REPLICATES}", *WAYS[way])
     expected = by_moments(given).psi[-1]
     assert abs(score(way, ended(run(given)), expected).z) <= LIMIT
     settings = tuple(each for each in WAYS[way] if not each.startswith("privacy.sampling"))
-    same = load(SCENE, settings)[0]
+    same = scene("sampled-answers", *settings)
     whole = same.model_copy(update={"privacy": same.privacy.model_copy(update={"sampling": None})})
     assert expected > 1.2 * by_moments(whole).psi[-1]
 
@@ -69,6 +66,6 @@ def test_what_is_not_exact_says_why():
         "too many fourth moments": ("data.features=80", "owners.records=20"),
     }
     for said, settings in told.items():
-        found = expected_psi(population(load(SCENE, settings)[0], private=False))
+        found = expected_psi(population(scene("sampled-answers", *settings), private=False))
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)

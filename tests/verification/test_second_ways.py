@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import combinations
 from math import exp
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace
@@ -29,15 +28,15 @@ from tests import tables
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 
+from .networks import scene
+
 pytestmark = pytest.mark.no_evidence
 
 # Claims of audits against observers, beside what these state: two ways to one number.
 
-SCENES = Path(__file__).parent / "scenes"
 
-
-def simulated(scene: str, *settings: str) -> tuple[Scenario, Trace]:
-    scenario, _ = load(SCENES / scene, settings)
+def simulated(name: str, *settings: str) -> tuple[Scenario, Trace]:
+    scenario = scene(name, *settings)
     return scenario, simulate(scenario.network, Streams(1).within("replicate", 1))
 
 
@@ -46,7 +45,7 @@ TABLE = tables.table(__file__, "second_ways.toml")
 
 @pytest.mark.parametrize("settings", TABLE["isotonic"])
 def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
-    scenario, trace = simulated("last-model.toml", *settings)
+    scenario, trace = simulated("last-model", *settings)
     listener = scenario.privacy.listener.listening(scenario)
     stated = listener.learned(scenario.accountant, [trace]).zcdp
     anew = claims.of_models(scenario, trace, owed(scenario))
@@ -55,7 +54,7 @@ def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
 
 @one_in(4, "settings", TABLE["nodes"])
 def test_what_a_node_is_told_is_the_same_in_fractions(settings):
-    scenario, trace = simulated("six-averaging.toml", *settings)
+    scenario, trace = simulated("six-averaging", *settings)
     observer, multiplier = scenario.privacy.listener, scenario.accountant.multiplier
     squared = observer.squared(multiplier, trace)
     for owner, node in np.argwhere(~np.isnan(squared)).tolist():
@@ -65,7 +64,7 @@ def test_what_a_node_is_told_is_the_same_in_fractions(settings):
 
 
 def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
-    scenario, trace = simulated("six-averaging.toml")
+    scenario, trace = simulated("six-averaging")
     monkeypatch.setattr(claims, "_MEETINGS", 3)
     assert claims.of_view(trace, owed(scenario), {1}, 2) is None
     fact = recomputed_fact("a view", 1.0, None)

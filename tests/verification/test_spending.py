@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from math import fsum
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,17 +13,15 @@ from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_o
 from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
 from tests.tables import table
 from tests.together import together as together_cases
 
-from .networks import by_moments, ended
+from .networks import by_moments, ended, scene
 
 pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
-SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
 UNEVEN = [each for each in examples(Budget) if not each.even]
 LOSSY = ('channel={kind="ideal",loss=0.4}',)
@@ -32,13 +29,9 @@ WAYS = table(__file__, "spending.toml")
 """One-on-one over counts of answers, in rounds, an average judged, given orders of what is used."""
 
 
-def scene(*given: str) -> Scenario:
-    return load(SCENE, given)[0].base()
-
-
 def z_score(*given: str) -> tuple[float, float]:
     """How far simulated learnings are from their forecast, and the relative standard error."""
-    scenario = scene(f"run.replicates={REPLICATES}", *given)
+    scenario = scene("spending", f"run.replicates={REPLICATES}", *given).base()
     found, psi = by_moments(scenario), ended(run(scenario))
     error = np.hypot(psi.std(ddof=1) / REPLICATES**0.5, found.half_width / 1.98)
     return float((psi.mean() - found.psi[-1]) / error), float(error / psi.mean())
@@ -153,7 +146,8 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch):
         used, owners = self.came_to(ExchangeOutcome.applied), self.exchanges["owner"]
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])[used]
 
-    scenario = scene(f"run.replicates={REPLICATES}", "privacy.budget.growth=1.5", *LOSSY)
+    uneven = ("privacy.budget.growth=1.5", *LOSSY)
+    scenario = scene("spending", f"run.replicates={REPLICATES}", *uneven).base()
     found = by_moments(scenario)
     monkeypatch.setattr(Trace, "numbers", property(used_before))
     psi = ended(run(scenario))
@@ -164,7 +158,7 @@ def test_live_learning_is_its_replay_where_answers_are_lost():
     pushed = ("protocol.kind=push", "latency.answer={kind='constant',value=0.3}")
     for more in (LOSSY, (*LOSSY, *pushed)):
         live, replayed = (
-            ended(run(scene("run.replicates=5", f"run.learning={way}", *more)))
+            ended(run(scene("spending", "run.replicates=5", f"run.learning={way}", *more).base()))
             for way in ("live", "replay")
         )
         assert live.tolist() == replayed.tolist()

@@ -4,10 +4,8 @@
 (:mod:`~asyncdp_sim.audits.recomposed`) and by dp-accounting for one record replaced.
 """
 
-import re
 from itertools import product
 from math import exp, expm1, inf, log, log1p
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,10 +22,9 @@ from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, to
 from asyncdp_sim.privacy.accountants.own import bare
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, mu_of, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import load
 from tests.tables import table
 
-from .networks import is_its_replay_within_a_budget_of_one
+from .networks import is_its_replay_within_a_budget_of_one, rows_of, scene
 from .pure_law import amplified
 
 pytestmark = [
@@ -35,8 +32,6 @@ pytestmark = [
     pytest.mark.oracle("ε of answers over samples of records, and their variance"),
 ]
 
-SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "subsampling.md"
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5", "privacy.accountant=pld")
 BOTH = pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
 CASES = [(1.0, 0.1, 1), (1.0, 0.1, 100), (2.0, 0.01, 1000), (0.5, 0.5, 10), (0.2, 0.02, 1)]
@@ -150,7 +145,7 @@ def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind):
 @BOTH
 def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
     """E ‖answer − ∇f_i‖² = (1 − q)/(q n²) Σ ‖∇ℓ_j‖² + p Var w, over 20,000 answers."""
-    scenario = load(SCENE, ("privacy.sampling=0.4", *settings))[0]
+    scenario = scene("three-records", "privacy.sampling=0.4", *settings)
     problem = prepare(scenario, build_dataset(scenario))
     reply, count = problem.task.reply, 20_000
     assert reply.sample is not None
@@ -173,7 +168,7 @@ def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
 def test_noise_of_all_answers_spends_the_budget(settings):
     """A replaced record moves an answer, a sum over q n_i, by at most 2Ξ/(q n_i)."""
     q, delta = 0.4, 1e-5
-    scenario = load(SCENE, (f"privacy.sampling={q}", *settings))[0]
+    scenario = scene("three-records", f"privacy.sampling={q}", *settings)
     problem = prepare(scenario, build_dataset(scenario))
     count, n = int(problem.accountant.answers[0]), int(problem.task.objective.records[0])
     moved = 2 * problem.xi / (q * n) / float(problem.noise.scale[0])
@@ -188,18 +183,18 @@ def test_noise_of_all_answers_spends_the_budget(settings):
 def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings):
     """A repeat has the sample of what it repeats; a fresh answer has its own, and is charged."""
     chosen = ("privacy.sampling=0.4", f"channel.resend={resend}", "run.replicates=20", *settings)
-    is_its_replay_within_a_budget_of_one(SCENE, chosen)
+    is_its_replay_within_a_budget_of_one("three-records", *chosen)
 
 
 @pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["samples"])
 def test_what_there_is_no_proof_of_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
-        load(SCENE, ("privacy.sampling=0.4", *settings))
+        scene("three-records", "privacy.sampling=0.4", *settings)
 
 
 def test_figures_of_the_page():
     row = r"^\| ([\d.]+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$"
-    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    rows = rows_of("subsampling", row)
     assert len(rows) == 6
     for q, answers, full, sampled, larger in rows:
         count = int(answers.replace(",", ""))

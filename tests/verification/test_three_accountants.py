@@ -5,11 +5,9 @@ at which one of them profits under one accountant alone. Runs are of numbers tha
 at. What an owner has alone is worked out here, from the records and the definition of ψ.
 """
 
-import re
 from dataclasses import dataclass
 from importlib import import_module
 from math import hypot
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 
-from .networks import ended
+from .networks import PAGES, ended, rows_of
 from .test_calibration import FIRST
 from .zscores import LIMIT, shared
 
@@ -39,7 +37,6 @@ SMALL = (
     "privacy.budget.answers=134", "privacy.epsilon=30", "run.record_every=400",
 )  # fmt: skip
 ENTRY = ("privacy.epsilon=1", "run.record_every=1000")
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md"
 
 
 @dataclass(frozen=True)
@@ -148,13 +145,13 @@ def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant):
     assert abs(found.z) <= LIMIT
     assert found.error < 0.06 * found.mean
     assert found.told_profits == found.profits
-    page = PAGE.read_text("utf-8")
+    page = (PAGES / "accountants.md").read_text("utf-8")
     assert row in page
     assert "Alone the banks have {:.2g}, {:.2g} and {:.2g}.".format(*found.alone) in page
 
 
 def test_the_page_has_a_row_for_each_accountant_within_the_limit():
     row = r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|"
-    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    rows = rows_of("accountants", row)
     assert [name for name, _ in rows] == list(ACCOUNTANTS)
     assert all(abs(float(z)) <= LIMIT for _, z in rows)
