@@ -25,7 +25,7 @@ pytestmark = [
 
 CONFIDENCE = 0.999
 SCENES = table(__file__, "scene_of_audits.toml")
-FEATURES = [{"kind": "gaussian", "features": p} for p in range(11)]
+TABLE = SCENES["known"]
 
 
 def scenario(**parts):
@@ -45,6 +45,10 @@ def whole(found):
 
 def one(found):
     return found.checks[0].finding.epsilon
+
+
+def known(case):
+    return scenario(data={"kind": "gaussian", "features": case["p"]}, privacy=case["privacy"])
 
 
 def declared(bound, **privacy):
@@ -87,7 +91,8 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monk
     """Of up to ten answers to a query, each with noise of its own, one is charged."""
     channel = LOSSY["channel"] | {"loss": 0.85, "retransmissions": 9}
     budget = {"budget": {"kind": "per-owner-cap", "answers": 2}}
-    given = scenario(**LOSSY | {"channel": channel}, data=FEATURES[1], privacy=budget)
+    data = {"kind": "gaussian", "features": 1}
+    given = scenario(**LOSSY | {"channel": channel}, data=data, privacy=budget)
     # else the run is ended by its invariants
     monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
     repeat, release = Learner.repeat, Learner.release
@@ -125,16 +130,12 @@ def test_a_public_row_of_an_owner_is_refuted():
     assert "row" in found.pair
 
 
-L2 = {"sensitivity": {"kind": "clip", "bound": 1.0, "norm": "l2-as-published"}}
-SCALAR = {"noise": "scalar-as-published"}
-
-
 @pytest.mark.no_evidence
 def test_scalar_noise_and_an_l2_bound_as_published_are_refuted():
     """The two published faults."""
     scalar, l2 = (
-        one(audited(scenario(data=FEATURES[10], privacy=privacy), answers=200_000, runs=100))
-        for privacy in (SCALAR, L2)
+        one(audited(known(TABLE[f"{name} as published"]), answers=200_000, runs=100))
+        for name in ("scalar", "L2")
     )
     assert scalar >= 9
     assert l2 > 2.0
@@ -146,26 +147,14 @@ def test_workers_never_change_what_is_found(monkeypatch):
     assert audited(scenario(**LOSSY), runs=11, workers=2) == alone
 
 
-TABLE = {
-    "p = 1": (1, {}, 1.0, 0.9, 1.0),
-    "p = 2": (2, {}, 1.0, 0.9, 1.0),
-    "p = 10": (10, {}, 1.0, 0.7, 1.0),
-    "L2 as published": (10, L2, 1.0, 2.4, 10**0.5),
-    "scalar as published": (10, SCALAR, 1.0, 10.0, np.inf),
-    "15 % too little noise": (1, {}, 0.85, 1.000001, 1 / 0.85),
-}
-"""ORACLES' table: p, privacy, share of the noise, and what the audited bound must lie between."""
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", TABLE)
 def test_the_table_of_known_mechanisms(name, monkeypatch):
-    p, privacy, share, least, most = TABLE[name]
-    right = laplace.laplace_scale
-    monkeypatch.setattr(laplace, "laplace_scale", lambda *given: right(*given) * share)
+    case, right = TABLE[name], laplace.laplace_scale
+    monkeypatch.setattr(laplace, "laplace_scale", lambda *given: right(*given) * case["share"])
     begun = time.perf_counter()
-    given = scenario(data=FEATURES[p], privacy=privacy)
-    found = one(audited(given, answers=10**6, runs=100))
+    least, most = case["between"]
+    found = one(audited(known(case), answers=10**6, runs=100))
     print(f"{name}: ε ≥ {found:.4f} of [{least:g}, {most:g}], {time.perf_counter() - begun:.0f} s")
     assert least <= found <= most
 

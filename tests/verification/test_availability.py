@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.laws import Exponential
 from tests.tables import table
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
@@ -68,16 +68,9 @@ def of_owners(traces):
     ])  # fmt: skip
 
 
-# Oracle 4: periods of any laws, 19 on and 1 off in the mean
+# Oracle 4: periods of any laws
 
-LAWS = {
-    "constant": (Constant(value=19.0), Constant(value=1.0)),
-    "exponential": (Exponential(mean=19.0), Exponential(mean=1.0)),
-    "lognormal": (Lognormal(mean=19.0, cv=1.0), Lognormal(mean=1.0, cv=1.0)),
-    "gamma": (Gamma(mean=19.0, cv=0.5), Gamma(mean=1.0, cv=1.5)),
-    "uniform": (Uniform(low=9.0, high=29.0), Uniform(low=0.0, high=2.0)),
-    "empirical": (Empirical(values=(3.0, 19.0, 35.0)), Empirical(values=(0.2, 0.6, 2.2))),
-}
+LAWS = TABLE["laws"]
 SPANS = [(name, "short") for name in LAWS if name != "exponential"] + [
     (name, "long") for name in ("constant", "lognormal", "gamma")
 ]
@@ -87,11 +80,10 @@ WINDOWS = {"short": (2.5, 40, 90, 0.01), "long": (57.0, 40, 22, 2.5)}
 
 def alternating(name, span, seed, factor=1):
     """Return scores of the share of a window in which owners are online."""
-    on, off = LAWS[name]
     window, count, n_owners, rate = WINDOWS[span]
-    clock, availability = PoissonClock(rate=rate), OnOff(on=on, off=off)
-    net = lasting(n_owners, window, clock=clock, availability=availability)
-    share = on_fraction(on.mean, off.mean)
+    clock, periods = PoissonClock(rate=rate), OnOff(**LAWS[name])
+    net = lasting(n_owners, window, clock=clock, availability=periods)
+    share = on_fraction(periods.on.mean, periods.off.mean)
     rows = []
     for trace in runs(net, seed, count * factor):
         online = trace.owners["online"].mean()

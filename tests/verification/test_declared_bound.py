@@ -4,6 +4,7 @@ The queries are noted while the model is trained inside the network, whatever be
 answers; the run under test learns over traces, and prunes.
 """
 
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 from typing import get_args
@@ -53,20 +54,11 @@ PRIVATE = TABLE["private"]
 def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
     private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
     norm = {"norm": private.pop("norm")} if "norm" in private else {}
-    fields = {
-        "id": "declared",
-        "run": {"updates": 25, "replicates": 3, "until": 40.0},
-        "owners": {"count": 3, "records": [20, 11, 30]},
-        "data": {
-            "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
-            "labels": model not in ("ridge", "mlp"),
-        },
-        "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
-        "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},
-        "privacy": {"epsilon": 20.0} | private | {
-            "sensitivity": {"kind": "declared", "bound": bound} | norm,
-        },
-    }  # fmt: skip
+    sensitivity = {"kind": "declared", "bound": bound} | norm
+    fields = deepcopy(TABLE["scene"])
+    fields["data"]["labels"] = model not in ("ridge", "mlp")
+    fields["model"] |= MODELS[model]
+    fields["privacy"] |= private | {"sensitivity": sensitivity}
     return parse(Scenario, fields | parts)
 
 

@@ -23,11 +23,8 @@ pytestmark = [
 ]
 
 RUNS, UPDATES = 30, 1500
-ENERGY = Energy(
-    idle=(0.3, 0.4, 0.5), listening=2.0, computing=(5.0, 8.0, 12.0), sending=2.0,
-    receiving=(1.0, 1.5, 0.8), byte_sent=1e-3, byte_received=(1e-3, 2e-3, 3e-3), seconds=60.0,
-)  # fmt: skip
 TABLE = table(__file__, "energy.toml")
+ENERGY = Energy(**TABLE["energy"])
 CASES = TABLE["cases"]
 EDGE = 8 / UPDATES
 """What is under way at the end was heard or sent: a sum of messages may vary by this share."""

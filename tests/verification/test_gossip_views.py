@@ -38,20 +38,9 @@ TRIED = [(graph, owner, set(members)) for graph, owner, members in TABLE["tried"
 @cache
 def setting(graph):
     """Six owners with one number each, and a trace short enough that not all becomes known."""
-    fields = scenes.fields(
-        run={"seed": 12, "updates": 9},
-        owners={"count": N, "records": [20, 30, 40, 20, 30, 40]},
-        data={"features": 1},
-        protocol={"kind": "gossip", "graph": {"kind": graph.removesuffix(", lossy")}},
-        channel={"kind": "ideal", "loss": 0.4 if graph.endswith("lossy") else 0.0},
-        algorithm={"kind": "averaging", "step": 0.2},
-        privacy={
-            "epsilon": [6.0, 8.0, 10.0, 6.0, 8.0, 10.0],
-            "delta": 1e-5,
-            "mechanism": "gaussian",
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
-    )
+    fields = scenes.fields(**TABLE["six"])
+    fields["protocol"]["graph"] = {"kind": graph.removesuffix(", lossy")}
+    fields["channel"]["loss"] = 0.4 if graph.endswith("lossy") else 0.0
     scenario = parse(Scenario, fields)
     trace = simulate(scenario.network, Streams(12).within("replicate", 1))
     return prepare(scenario, build_dataset(scenario)), trace
@@ -114,15 +103,8 @@ OWNERS, P = 4, 3
 
 def gossip(epsilon=1.0):
     """Four owners in a ring, whose models no box holds back."""
-    fields = scenes.fields(
-        id="neighbours",
-        run={"seed": 5, "updates": 60},
-        owners={"count": OWNERS, "records": [5, 6, 7, 8]},
-        data={"features": P},
-        protocol={"kind": "gossip", "graph": {"kind": "ring"}},
-        algorithm={"kind": "gossip-graph", "rho": 20.0},
-        privacy={"epsilon": epsilon},
-    )
+    fields = scenes.fields(**TABLE["four"])
+    fields["privacy"]["epsilon"] = epsilon
     scenario = parse(Scenario, fields)
     problem = prepare(scenario, build_dataset(scenario))
     return problem, overhear(scenario.network, problem.task, Streams(5).within("replicate", 1))

@@ -16,12 +16,14 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 
 from .networks import replicates
 from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("released statistics, and ψ of the model computed from them")
 
+TABLE = table(__file__, "noisy_statistics.toml")
 N, P, RECORDS = 2, 3, 200
 ROW, TARGET, SHARE = 2.0, 4.0, 0.6
 RUNS = 4000
@@ -30,20 +32,8 @@ UPPER = np.triu_indices(P)
 
 def problem(epsilon):
     """Return a scenario's learning problem, and its records confined by hand, owner by owner."""
-    fields = scenes.fields(
-        id="statistics",
-        run={"updates": 1},
-        owners={"count": N, "records": RECORDS},
-        data={"features": P, "heterogeneity": 0.5},
-        model={"regularisation": 0.2, "theta_max": 50.0},
-        protocol={"kind": "rounds"},
-        algorithm={"kind": "noisy-statistics", "gram_share": SHARE},
-        privacy={
-            "epsilon": epsilon,
-            "sensitivity": {"kind": "domain", "row_norm": ROW, "target_max": TARGET},
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
-    )
+    fields = scenes.fields(**TABLE)
+    fields["privacy"]["epsilon"] = epsilon
     scenario = parse(Scenario, fields)
     data = build_dataset(scenario)
     confined = []

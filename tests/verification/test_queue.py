@@ -14,6 +14,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.exchanges import fifo_wait
+from tests.tables import table
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 
 from .networks import lasting, runs
@@ -23,19 +24,15 @@ pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
 RUNS = 40
 FIFO = Request(busy="queue", own_tick="queue")
-CASES = {
-    "exponential": (Exponential(mean=0.25), (2, 6), (0.2, 0.4), 1.6, 5000.0, 1401),
-    "constant": (Constant(value=0.25), (1, 1), (0.125, 0.25), 2.0, 2700.0, 1402),
-    "exponential, busy": (Exponential(mean=0.5), (2, 6), (1.0, 3.0), 1.4, 20000.0, 1403),
-}
-"""Service, factors of its second and third moments, times, rate of all owners, length, seed."""
+CASES = table(__file__, "queue.toml")
 CI = ("constant",)
 """What every run measures; the others' turn comes at night."""
 N_OWNERS = 4
 
 
 def traces(name, seed=None, count=RUNS):
-    law, _, _, rate, length, usual = CASES[name]
+    mean, _, _, rate, length, usual = CASES[name]
+    law = Constant(value=mean) if name == "constant" else Exponential(mean=mean)
     clock = PoissonClock(rate=rate / N_OWNERS)
     net = lasting(N_OWNERS, length, clock=clock, compute=law, protocol=FIFO)
     return runs(net, usual if seed is None else seed, count)
@@ -49,9 +46,8 @@ def waits(trace):
 
 def measure(name, **how):
     """Return scores of the mean wait, of its second moment, and of how many wait and for long."""
-    law, (second, third), times, rate, length, _ = CASES[name]
-    m = law.mean
-    tail = exponential_tail if isinstance(law, Exponential) else constant_tail
+    m, (second, third), times, rate, length, _ = CASES[name]
+    tail = constant_tail if name == "constant" else exponential_tail
     rows = []
     for trace in traces(name, **how):
         arrivals, wait = waits(trace)

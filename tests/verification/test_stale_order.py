@@ -234,16 +234,9 @@ def test_owners_that_never_rest_are_stale_by_a_geometric_law(asked):
 @LIMITS
 def test_divisors_are_those_of_the_algorithm():
     """What the algorithm divides by is Nπ_i E[w(s) | i]."""
-    raw = {
-        "owners": {"count": 2, "records": 100},
-        "compute": [{"kind": "exponential", "mean": each} for each in (0.25, 0.75)],
-        "protocol": {"kind": "dispatch", "tasks": 2, "to": "same"},
-        "privacy": {"mechanism": "none"},
-    }
-    common = {"step": 0.1, "exponent": 1.0, "selection": "inverse-weight"}
-    buffered = {"kind": "fedbuff", "server_step": 1.0, "buffer": 1}
-    for kind in (buffered, {"kind": "fedasync", "mixing": 1.0}):
-        scene = parse(Scenario, {**PUBLIC, **raw, "algorithm": common | kind})
+    raw = table(__file__, "two_owners.toml")
+    for algorithm in raw.pop("algorithms"):
+        scene = parse(Scenario, {**PUBLIC, **raw, "algorithm": algorithm})
         found = run(scene.replace(run={"replicates": 2})).problem.task.steps.often
         share = np.array([0.75, 0.25])
         assert found == pytest.approx(2 * share**2 * np.log(1 / share) / (1 - share), rel=1e-12)
