@@ -2,6 +2,8 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,8 +30,7 @@ class OwnersOnly:
 
 def uniform_traces(generator, replicates, n_owners, updates):
     """Return traces whose owners are independent and uniform."""
-    owners = generator.integers(n_owners, size=(replicates, updates))
-    return [OwnersOnly(row) for row in owners]
+    return [OwnersOnly(row) for row in generator.integers(n_owners, size=(replicates, updates))]
 
 
 def correlated(n_owners, records, n_features, sigma, seed, spread=0.4, noise=0.5):
@@ -131,44 +132,15 @@ def dense_moments(case):
     return np.array(means), np.array(seconds)
 
 
-class _Signs:
-    """Stands for a replicate's random streams; its noise is a given row of signs."""
+class _TwoPoint(LaplaceNoise):
+    """Noise of mean 0 and the mechanism's variance that takes the values ±√2 b, by given signs."""
 
-    def __init__(self, signs):
-        self._signs = signs
+    added: ClassVar = None
+    """The outcomes are enumerated for the loop that defines replay."""
 
-    def generator(self, *name):
-        assert name == ("noise",)
-        return self._signs
-
-
-@dataclass(frozen=True)
-class _TwoPoint:
-    """Noise of mean 0 and the mechanism's variance that takes the values ±√2 b."""
-
-    scale: np.ndarray
-    shape: str
-
-    @property
-    def added(self):
-        """None: the outcomes are enumerated for the loop that defines replay."""
-        return None
-
-    def width(self, size):
-        """Return how many numbers are drawn for an answer of ``size`` numbers."""
-        return size
-
-    def drawing(self, size):
-        """Return what gives the next rows."""
-        return lambda generator, count: self.rows(generator, count, size)
-
-    def add_noise(self, owners, gradients, rows):
-        """Return the gradients with the noise on them."""
-        return gradients + rows * self.scale[owners, None]
-
-    def rows(self, generator, count, n_features):
+    def rows(self, signs, count, n_features):
         """Return the given rows, and zeros in place of those that no answer will take."""
-        given = generator.reshape(-1, n_features if self.shape == "vector" else 1)
+        given = signs.reshape(-1, n_features if self.shape == "vector" else 1)
         found = np.zeros((count, n_features))
         found[: len(given)] = np.sqrt(2) * given
         return found
@@ -190,7 +162,8 @@ def enumerated(case):
     traces = [OwnersOnly(row) for row in np.repeat(sequences, len(patterns), axis=0)]
     if draws == 0:
         patterns = np.zeros((1, t))
-    scopes = [_Signs(row) for row in np.tile(patterns, (len(sequences), 1))]
+    signs = np.tile(patterns, (len(sequences), 1))
+    scopes = [SimpleNamespace(generator=lambda _, row=row: row) for row in signs]
     noise = _TwoPoint(case.scale, case.noise)
     path = replay(traces, case.steps, AnswerModel(o, noise), scopes, 1)
     deviation = path.central - o.optimum

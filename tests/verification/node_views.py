@@ -52,8 +52,7 @@ def attack_on_views(scenario: Scenario, doubt: float) -> list[Check]:
     trace = simulate(scenario.network, streams.within("replicate", 1))
     multiplier = problem.accountant.multiplier
     assert multiplier is not None
-    squared = observer.squared(multiplier, trace)[:, :n]
-    known = np.nan_to_num(squared)
+    known = np.nan_to_num(observer.squared(multiplier, trace)[:, :n])
     if not known.any():
         return []
     owner, node = np.random.default_rng(scenario.run.seed).choice(np.argwhere(known > 0)).tolist()

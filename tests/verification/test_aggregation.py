@@ -230,8 +230,7 @@ def test_whole_numbers_are_as_far_from_equal_as_the_proof_says():
         for k in product(range(-3, 4), repeat=m - 1):
             if any(k):
                 squares = sum(x * x for x in k)
-                least = max(1 - 1 / m, squares / m)
-                assert squares - sum(k) ** 2 / m >= least - 1e-12
+                assert squares - sum(k) ** 2 / m >= max(1 - 1 / m, squares / m) - 1e-12
 
 
 @shared

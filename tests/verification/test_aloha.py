@@ -54,11 +54,6 @@ def measure(name, *, seed=None, count=RUNS):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CI)
 @pytest.mark.long
 def test_answers_survive_as_often_as_they_should(name):

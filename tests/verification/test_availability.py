@@ -14,7 +14,7 @@ from tests.theory.availability import diurnal_integral, on_fraction, on_off_disp
 
 from . import test_clocks
 from .networks import in_windows, lasting, network, own_seed, runs
-from .zscores import flat, fresh_seeds, numbers, require_kinds, score, shared
+from .zscores import fresh_seeds, numbers, require_kinds, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -174,11 +174,6 @@ def measure(name, *, seed=None, count=1):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
 
 
 @pytest.mark.parametrize("name", CI)

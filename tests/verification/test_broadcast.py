@@ -19,7 +19,7 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
 from .networks import lasting, runs
-from .zscores import counts, flat, fresh_seeds, require_kinds, score, shared
+from .zscores import counts, fresh_seeds, require_kinds, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -92,11 +92,6 @@ def pooled(tally, law):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
 
 
 @pytest.mark.parametrize("name", CI)

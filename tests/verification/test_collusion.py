@@ -34,8 +34,7 @@ TABLE = table(__file__, "collusion.toml")
 
 @cache
 def transcripts():
-    fields = scenes.fields(**TABLE["transcripts"])
-    problem, noted, _ = transcribed(parse(Scenario, fields))
+    problem, noted, _ = transcribed(parse(Scenario, scenes.fields(**TABLE["transcripts"])))
     return problem, [noted.transcript(replicate) for replicate in range(RUNS)]
 
 

@@ -10,7 +10,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 
 from .networks import network, runs
-from .zscores import counts, flat, fresh_seeds, require_kinds, score, shared
+from .zscores import counts, fresh_seeds, require_kinds, score, shared
 
 # Time until everybody has answered: its law.
 
@@ -105,11 +105,6 @@ def measure(n_owners, *, seed=1, count=RUNS):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat([sound(n_owners) for n_owners in CI])
 
 
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])

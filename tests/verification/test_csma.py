@@ -72,11 +72,6 @@ def measure(name, *, seed=None, count=RUNS, **planted):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CI)
 def test_answers_begin_and_survive_as_often_as_they_should(name):
     *each, share = sound(name)

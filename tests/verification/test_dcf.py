@@ -122,11 +122,6 @@ def between_transmissions(n_owners, window, doublings, own, others):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_the_channel_at_work_is_the_chain_of_counts(name):
     require(sound(name), error=0.01)

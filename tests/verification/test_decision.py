@@ -35,15 +35,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.gains import linear_models
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks
-from tests.verification.decision_laws import (
-    SIGMA,
-    Law,
-    judge_by_cross_validation,
-    judge_fresh,
-    met,
-    on_fresh_rows,
-    true_gain,
-)
+from tests.verification import decision_laws as laws
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
 
@@ -54,16 +46,16 @@ def _one_thread():
         yield
 
 
-truth = cache(true_gain)
+truth = cache(laws.true_gain)
 
 
-def by_itself(rows: OwnRows, joint: LinearModels, generator, sigma=SIGMA, repeats=1):
+def by_itself(rows: OwnRows, joint: LinearModels, generator, sigma=laws.SIGMA, repeats=1):
     """Judge an owner on its own rows, each of which is left out in turn."""
     options = {"own_best": "linear", "repeats": repeats}
-    return judge_by_cross_validation(rows, met(rows, joint), sigma, generator, **options)
+    return laws.judge_by_cross_validation(rows, laws.met(rows, joint), sigma, generator, **options)
 
 
-def by_folds(law: Law, seed: int, count: int, repeats: int):
+def by_folds(law: laws.Law, seed: int, count: int, repeats: int):
     generator = np.random.default_rng([seed, 2])
     rows = law.rows(generator, count)
     return by_itself(rows, law.joint(generator, 6), generator, repeats=repeats)
@@ -90,7 +82,7 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
     y − ŷ = ν √(1 + 1/n) √(1 + p F/(n − p)) Z, F of p and n − p degrees, so that the mean has a
     ratio of Γ functions.
     """
-    n, law = 20, Law(columns=columns)
+    n, law = 20, laws.Law(columns=columns)
     errors = []
     for seed in range(1500):
         generator = np.random.default_rng([seed, columns])
@@ -111,23 +103,22 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
 
 
 @pytest.mark.parametrize(
-    ("law", "count"), [(Law(noise=0.1), 25), (Law(away=0.6, noise=0.05, persons=3), 60)]
+    ("law", "count"), [(laws.Law(noise=0.1), 25), (laws.Law(away=0.6, noise=0.05, persons=3), 60)]
 )
 def test_held_out_rows_judge_honestly(law, count):
-    gains = [on_fresh_rows(law, seed, count, 24, 6) for seed in range(40)]
+    gains = [laws.on_fresh_rows(law, seed, count, 24, 6) for seed in range(40)]
     require_honest(gains, *truth(law, count, 120))
 
 
 def test_folds_of_the_own_rows_judge_honestly():
-    law = Law(noise=0.1)
+    law = laws.Law(noise=0.1)
     require_honest([by_folds(law, seed, 25, 1) for seed in range(40)], *truth(law, 25, 120))
 
 
 def test_the_mean_gain_of_owners_that_differ_has_the_right_sign():
-    law = Law(noise=0.02)
+    law = laws.Law(noise=0.02)
     true, error = truth(law, 25, 120)
-    gains = [on_fresh_rows(law, seed, 25, 40, 6) for seed in range(30)]
-    found = consortium(gains)
+    found = consortium([laws.on_fresh_rows(law, seed, 25, 40, 6) for seed in range(30)])
     assert found.verdict is Verdict.GAINS
     assert found.gain.low - 2 * error <= true <= found.gain.high + 2 * error
 
@@ -145,8 +136,8 @@ def mean_over_owners(seed: int, owners: int = 16):
         rows = OwnRows(x, y, 0, np.arange(len(y)))
         others = OwnRows(new, of_new, 0, np.arange(len(of_new)))
         for found, apart in ((gains, others.take(np.arange(judged))), (many, others)):
-            models = met(rows, joint), apart, joint.scores(apart.columns)
-            found.append(judge_fresh(rows, *models, SIGMA, generator, own_best="linear"))
+            models = laws.met(rows, joint), apart, joint.scores(apart.columns)
+            found.append(laws.judge_fresh(rows, *models, laws.SIGMA, generator, own_best="linear"))
     of_models = 1 + judged / 60
     stated = sqrt(sum(gain.of_rows / of_models for gain in gains)) / owners
     return consortium(gains).gain.value - consortium(many).gain.value, stated
@@ -195,8 +186,8 @@ def test_equal_models_are_no_gain():
     rows = of_constants(np.random.default_rng(0))
     joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 + 1e-16))
     options = {"own_best": "linear"}
-    gain = judge_by_cross_validation(
-        rows, met(rows, joint), SIGMA, np.random.default_rng(1), **options
+    gain = laws.judge_by_cross_validation(
+        rows, laws.met(rows, joint), laws.SIGMA, np.random.default_rng(1), **options
     )
     assert gain.gain.value == 0
     assert gain.verdict is Verdict.NO_DIFFERENCE
@@ -206,23 +197,23 @@ def test_equal_models_are_no_gain():
 @pytest.mark.parametrize(
     ("law", "count"),
     [
-        (Law(noise=0.08), 60),
-        (Law(away=0.6, noise=0.05), 60),
-        (Law(noise=0.05, persons=3), 60),
-        (Law(classes=2, noise=0.1), 80),
+        (laws.Law(noise=0.08), 60),
+        (laws.Law(away=0.6, noise=0.05), 60),
+        (laws.Law(noise=0.05, persons=3), 60),
+        (laws.Law(classes=2, noise=0.1), 80),
     ],
 )
 def test_all_ways_judge_honestly(law, count):
     draws, owners = (150, 80) if law.classes == 0 else (60, 40)
     true = truth(law, count, draws)
-    require_honest([on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], *true)
+    require_honest([laws.on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], *true)
     require_honest([by_folds(law, s, count, 2) for s in range(owners)], *true)
 
 
 @pytest.mark.long
 def test_narrower_intervals_would_miss_where_columns_are_many():
     """30 columns, 60 rows: as docs/decisions.md says, 92 % of whole intervals and 74 % of 0.7."""
-    law, count, owners = Law(noise=0.2, columns=30), 60, 150
+    law, count, owners = laws.Law(noise=0.2, columns=30), 60, 150
     _, (true, error) = true_gains(law, count)
     found = [by_folds(law, 5_000 + seed, count, 4).joint_gain for seed in range(owners)]
     away = np.array([abs(each.value - true) for each in found])
@@ -233,21 +224,21 @@ def test_narrower_intervals_would_miss_where_columns_are_many():
 
 
 OWNERS = 40
-SMALL = ((Law(noise=0.05), 25), (Law(noise=1.2), 200))
+SMALL = ((laws.Law(noise=0.05), 25), (laws.Law(noise=1.2), 200))
 """Rows leave most of what is uncertain in the first law, and the others' rows in the second one."""
 
 
-def asked_with_redraws(law: Law, count: int, seed: int, reused: bool):
+def asked_with_redraws(law: laws.Law, count: int, seed: int, reused: bool):
     """Judge an owner by joint models of eight redraws, two runs each, as `forecast --as` does."""
     generator = np.random.default_rng([seed, 4])
     rows, around = law.rows(generator, count), law.joint(generator, 8)
     which = np.repeat(np.arange(8), 2)
     drawn = around.coefficients[np.zeros(16, dtype=int) if reused else which]
-    runs = Law(noise=0.01).joint(generator, 16).coefficients - law.common
+    runs = laws.Law(noise=0.01).joint(generator, 16).coefficients - law.common
     joint = LinearModels(drawn + runs, np.zeros((16, 1)))
     models = JointModels(joint.scores(rows.columns), joint, redraw=which)
     options = {"own_best": "linear", "repeats": 1}
-    return judge_by_cross_validation(rows, models, SIGMA, generator, **options)
+    return laws.judge_by_cross_validation(rows, models, laws.SIGMA, generator, **options)
 
 
 def a_tie(seed: int):
@@ -258,9 +249,9 @@ def a_tie(seed: int):
 
 
 @cache
-def true_gains(law: Law, count: int, draws: int = 150) -> np.ndarray:
+def true_gains(law: laws.Law, count: int, draws: int = 150) -> np.ndarray:
     """Return the gain, and that of the joint model as it is, each with its standard error."""
-    found = [on_fresh_rows(law, 10_000 + seed, count, 1_500, 3) for seed in range(draws)]
+    found = [laws.on_fresh_rows(law, 10_000 + seed, count, 1_500, 3) for seed in range(draws)]
     values = np.array([(each.gain.value, each.joint_gain.value) for each in found])
     return np.stack([values.mean(axis=0), values.std(axis=0, ddof=1) / sqrt(draws)], axis=1)
 
@@ -366,7 +357,7 @@ def test_second_moments_without_noise_gain_what_least_squares_of_all_rows_gain()
         joint = JointModels((rows.columns @ theta)[None, :, None], linear)
         generator = streams.generator("decision", "owner", owner + 1)
         as_is = (fresh_x @ theta)[None, :, None]
-        exact = judge_fresh(rows, joint, fresh, as_is, sigma, generator, own_best="linear")
+        exact = laws.judge_fresh(rows, joint, fresh, as_is, sigma, generator, own_best="linear")
         found = moments.gains.owners[owner].gain
         assert found.joint == pytest.approx(np.abs(fresh_y - fresh_x @ theta).mean(), rel=1e-9)
         assert found.gain.value == pytest.approx(exact.gain.value, abs=1e-9 * exact.own)

@@ -115,15 +115,13 @@ def under_a_moving_bound(answers) -> View:
 
 
 def test_noise_that_is_used_again_is_seen_under_a_moving_clip_bound():
-    row = np.array([[0.7, -1.1]])
-    view = under_a_moving_bound(SECOND + NOISE.scale * TIMES * row)
+    view = under_a_moving_bound(SECOND + NOISE.scale * TIMES * np.array([[0.7, -1.1]]))
     [score] = facts.coincidence_scores(NOISE, 0, [view], FIRST, SECOND)
     assert score > 10
 
 
 def test_likelihoods_of_answers_know_how_large_their_noise_is():
-    view = under_a_moving_bound(SECOND)
-    [ratio] = whole_run._of_answers(NOISE, [view], FIRST, SECOND)
+    [ratio] = whole_run._of_answers(NOISE, [under_a_moving_bound(SECOND)], FIRST, SECOND)
     assert ratio == pytest.approx(np.square((SECOND - FIRST) / (NOISE.scale * TIMES)).sum() / 2)
 
 

@@ -90,11 +90,6 @@ def stale(name):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_circulate_as_in_the_closed_network(name):
     require(sound(name), error=0.05)
@@ -124,8 +119,7 @@ def test_who_shares_is_as_fast_as_who_queues_with_exponential_times():
     """Insensitivity: at the same means the law of shared work is of no account."""
     queued = network_of("four of three owners")
     for name in ("shared, constant", "shared, lognormal"):
-        shares_work = network_of(name)
-        assert predicted(shares_work, "throughput") == predicted(queued, "throughput")
+        assert predicted(network_of(name), "throughput") == predicted(queued, "throughput")
         assert stale(name) == stale("four of three owners")
 
 

@@ -67,11 +67,6 @@ def scored(name, samples, exact, scale, edge=1e-9):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_joules_and_times_are_those_of_renewal_rewards(name):
     require(sound(name), error=0.01)

@@ -86,8 +86,7 @@ def averages(graph, traces, seed):
         shrink_learner=1.0 if graph.learner else None, initial="uniform", judged=None,
     )  # fmt: skip
     flat = Quadratic.from_records([np.ones((1, 1))] * N, [np.ones(1)] * N, 1.0, None)
-    scopes = replicates(seed, len(traces), 0)
-    path = replay(traces, steps, AnswerModel(flat, SILENT), scopes, 1)
+    path = replay(traces, steps, AnswerModel(flat, SILENT), replicates(seed, len(traces), 0), 1)
     edges = np.array(graph.edges(N)) - graph.nodes(N)[0]
     start = (np.eye(size) - 1 / size) / 12
     exact = disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
@@ -257,8 +256,7 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
     for graph in graphs:
         steps = steps_of(graph, 2e-2, 500, n_owners=12)
         steps = Spreading(**{field.name: getattr(steps, field.name) for field in fields(steps)})
-        traces = made_up(graph, 12, 20, 500, 1)
-        path = replay(traces, steps, quiet, replicates(1, 20, 0), 50)
+        path = replay(made_up(graph, 12, 20, 500, 1), steps, quiet, replicates(1, 20, 0), 50)
         found.append(path.central[6:].sum(axis=2).mean())
     assert found == sorted(found)
     assert found[-1] > 5 * found[0]
@@ -276,8 +274,7 @@ def test_fresh_seeds():
     def fresh(seed, factor):
         found = [met(name, seed, 60 * factor) for name in MEETING]
         for graph in AVERAGING.values():
-            traces = made_up(graph, N, 1000 * factor, KS[-1], seed)
-            found.append(averages(graph, traces, seed))
+            found.append(averages(graph, made_up(graph, N, 1000 * factor, KS[-1], seed), seed))
         return [each for some in found for each in some]
 
     two_stages(fresh)

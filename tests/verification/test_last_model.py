@@ -245,8 +245,7 @@ def test_what_is_not_proven_is_refused_by_name(said: str, settings: list[str]) -
 
 
 def test_figures_of_the_page():
-    row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
-    rows = rows_of("last-model", row)
+    rows = rows_of("last-model", r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$")
     assert len(rows) == 6
     for updates, sigma, every, last, pair in rows:
         changed = f"run.updates={updates}", f"model.regularisation={sigma}"

@@ -14,14 +14,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    FedAsync,
-    FedBuff,
-    LocalSteps,
-    ParameterServer,
-    Setting,
-)
+from asyncdp_sim.learning import algorithms
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -50,10 +43,10 @@ SMALL = 0.02
 """Of the noise, where means are told."""
 PUSHED = {"protocol": Push(), "latency": Latency(answer=Exponential(mean=0.8))}
 CASES = {
-    "fedasync": (FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
-    "fedbuff": (FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
+    "fedasync": (algorithms.FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
+    "fedbuff": (algorithms.FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
     "parameter-server": (
-        ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
+        algorithms.ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
         {"protocol": Rounds(), "channel": Ideal(loss=0.3)},
     ),
 }
@@ -140,7 +133,7 @@ def measure(name, seed, runs=RUNS, kind=GaussianNoise):
     for scale in (SMALL, 1.0):
         noise = kind(scale * NOISE)
         scopes = [Streams(seed).within(name).within("replicate", r) for r in range(1, runs + 1)]
-        setting = Setting(problem().weights, P, UPDATES, SIGMA, None)
+        setting = algorithms.Setting(problem().weights, P, UPDATES, SIGMA, None)
         reply = AnswerModel(problem(), noise)
         final = replay([trace] * runs, algorithm.steps(setting), reply, scopes, UPDATES).final
         apart, due = final - mean, covariance(noise.variance)
@@ -160,13 +153,13 @@ def products(name, values, exact):
     ]
 
 
-sound = shared(measure)
+once = shared(measure)
 
 
 @MODELS
 @one_in(3, "name", CASES)
 def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
-    found = sound(name, 5)
+    found = once(name, 5)
     require([each for each in found if each.name.startswith("θ")], error=0.003)
     require([each for each in found if each.name.startswith("cov")], error=0.03)
 
@@ -178,7 +171,7 @@ def test_reads_are_stale_and_rounds_lack_answers_where_that_is_tried():
     assert len(traced("parameter-server").updates) < N * UPDATES
 
 
-SAMPLED = FedAsync(step=0.3, mixing=1.0, local_steps=2)
+SAMPLED = algorithms.FedAsync(step=0.3, mixing=1.0, local_steps=2)
 RECORDS = ([np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]])], [np.array([1.0, 2.0, -1.0])])
 Q = 0.5
 
@@ -204,7 +197,7 @@ def sampled(seed, runs=5000):
     trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
     sample = Sample(LinearRecords(*RECORDS), 3, Q)
     reply = AnswerModel(objective, GaussianNoise(np.array([scale])), sample)
-    steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
+    steps = SAMPLED.steps(algorithms.Setting(np.ones(1), P, 1, SIGMA, None))
     final = replay([trace] * runs, steps, reply, replicates(seed, runs), 1).final
     found = [score(f"θ_{j}", final[:, j], mean[j], np.sqrt(square[j, j])) for j in range(P)]
     return found + products("θ θ", final, square)
@@ -314,14 +307,14 @@ def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
 @MODELS
 def test_gradients_are_taken_in_the_box():
     """Where a bound on records' gradients holds of all models that are asked at."""
-    local = LocalSteps(3, np.array([100.0]), 1.0, 0.5)
+    local = algorithms.LocalSteps(3, np.array([100.0]), 1.0, 0.5)
     asked = []
 
     def ask(at):
         asked.append(at.copy())
         return np.ones_like(at)
 
-    local.sent(AnswerBatch(np.array([0])), np.zeros((1, P)), ask)
+    local.sent(algorithms.AnswerBatch(np.array([0])), np.zeros((1, P)), ask)
     assert max(np.abs(each).max() for each in asked) == 0.5
 
 

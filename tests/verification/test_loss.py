@@ -76,11 +76,6 @@ def measure(name, *, seed=None, count=RUNS):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CI)
 def test_shares_delivered_and_attempts(name):
     require(sound(name), error=0.003)

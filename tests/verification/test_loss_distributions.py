@@ -163,8 +163,7 @@ def test_unlike_answers_cost_more_than_equal_ones_of_their_sum():
 def test_noise_for_a_budget_spends_it_and_never_more(kind, answers):
     for epsilon in (0.1, 1.0, 8.0):
         charge = charge_of(kind, epsilon, DELTA, answers)
-        spent = upper(kind, charge, answers)
-        assert epsilon * (1 - 5e-4) <= spent <= epsilon
+        assert epsilon * (1 - 5e-4) <= upper(kind, charge, answers) <= epsilon
         assert lower(kind, charge * 1.002, answers) > epsilon * (1 if answers > 1 else 0.99)
         assert charge >= epsilon / answers
 

@@ -78,8 +78,7 @@ def discrete(factor=1.0, drawn=None):
     """Chi-square over the atoms, one score for each of the commonest, and the variance."""
     drawn = noise(mechanism("discrete", factor), 63) if drawn is None else drawn
     steps, a = drawn / GRID, np.exp(-GRID / SCALE)
-    atoms = np.arange(-MOST, MOST + 1)
-    share = (1 - a) / (1 + a) * a ** np.abs(atoms)
+    share = (1 - a) / (1 + a) * a ** np.abs(np.arange(-MOST, MOST + 1))
     beyond = a ** (MOST + 1) / (1 + a)
     places = np.clip(steps, -MOST - 1, MOST + 1).astype(int) + MOST + 1
     observed = np.bincount(places, minlength=2 * MOST + 3)

@@ -67,8 +67,7 @@ def released():
             for place, number in enumerate(unit * part.T):
                 label = f"{name}_{owner},{place}"
                 means.append(score(label, number, true[place], deviation))
-                square = (number - true[place]) ** 2
-                variances.append(score(f"{label}²", square, deviation**2))
+                variances.append(score(f"{label}²", (number - true[place]) ** 2, deviation**2))
     return means, variances
 
 

@@ -114,8 +114,7 @@ def test_answers_that_are_lost_are_released(resend):
     require(found, error=0.01)
     updates = UPDATES * law.chosen  # planted bug: releases that are no updates do not count
     assert seen([score("", counts[:, i], updates[i]) for i in range(3)]) > 5
-    ticks = trace.update_ticks[UPDATES - 1 :: UPDATES]
-    gaps = to_units(np.diff(ticks, prepend=0)) / UPDATES
+    gaps = to_units(np.diff(trace.update_ticks[UPDATES - 1 :: UPDATES], prepend=0)) / UPDATES
     require([score("gap", gaps, mean_gap(lossy(resend)))], error=0.01)
     other = lossy("same" if resend == "fresh" else "fresh")
     for bug in (other, other.model_copy(update={"channel": Ideal()})):  # planted bugs

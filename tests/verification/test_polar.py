@@ -14,13 +14,7 @@ from scipy.stats import kstest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
-from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting
-from asyncdp_sim.learning.algorithms.obfuscation import (
-    MODULUS,
-    RESOLUTION,
-    draw_masks,
-    secure_consensus,
-)
+from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, obfuscation
 from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -32,15 +26,7 @@ from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from tests.one_in import one_in
 from tests.tables import table
-from tests.theory.polar import (
-    Obfuscation,
-    disagreement,
-    lemma_3,
-    mixing,
-    mixing_in_turn,
-    printed_mixing,
-    smallest_entry,
-)
+from tests.theory import polar as theory
 
 from .networks import network, replicates
 from .zscores import CELL, Score, counts, require, score, shared
@@ -121,7 +107,7 @@ def servers(window, read="minimum-wait", **more):
 
 def bounds_of(task, steps, window):
     """Return what Lemma 3 takes as given."""
-    return Obfuscation(
+    return theory.Obfuscation(
         n_servers=S,
         n_clients=task.clients,
         window=window,
@@ -138,8 +124,8 @@ def within_bounds(task, steps, path, window, start=0.0):
     agreed = path.central[::window]
     moved = np.linalg.norm(np.diff(agreed, axis=0), axis=2).max(axis=1)
     alphas = np.array([steps.step_size(window * w + 1) for w in range(len(moved))])
-    printed = lemma_3(bounds, alphas, start, 1 / S)
-    derived = disagreement(bounds, alphas, start, np.zeros(len(alphas)))
+    printed = theory.lemma_3(bounds, alphas, start, 1 / S)
+    derived = theory.disagreement(bounds, alphas, start, np.zeros(len(alphas)))
     derived += alphas * bounds.mean_reach
     assert np.all(moved <= derived)
     assert np.all(derived <= printed)
@@ -205,17 +191,18 @@ def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
     assert len(far) == 15
     alphas = np.array([steps.step_size(window * w + 1) for w in range(len(far))])
     matrices = matrices_of(steps.agreements, S)
-    mixed = mixing_in_turn(matrices, len(far))
+    mixed = theory.mixing_in_turn(matrices, len(far))
     bounds = bounds_of(small, steps, window)
-    derived = disagreement(bounds, alphas, 0.0, mixed)
+    derived = theory.disagreement(bounds, alphas, 0.0, mixed)
     assert np.all(far <= derived)
     assert np.max(far / derived) > 1e-3
     if len(matrices) == 1:  # connected at every averaging, as the printed constants ask
-        assert mixed == pytest.approx(mixing(matrices[0], len(far)))
-        rho = smallest_entry(matrices[0])
-        assert np.all(mixed <= printed_mixing(S, rho, len(far)))
-        printed = lemma_3(bounds, alphas, 0.0, rho)
-        assert np.all(derived + alphas * bounds.mean_reach <= printed)
+        assert mixed == pytest.approx(theory.mixing(matrices[0], len(far)))
+        rho = theory.smallest_entry(matrices[0])
+        assert np.all(mixed <= theory.printed_mixing(S, rho, len(far)))
+        assert np.all(
+            derived + alphas * bounds.mean_reach <= theory.lemma_3(bounds, alphas, 0.0, rho)
+        )
 
 
 @pytest.mark.nightly
@@ -279,14 +266,16 @@ SIZES = (2, 3, 5)
 
 
 def sound_masks(n_servers):
-    return draw_masks([np.random.default_rng([7, n_servers])], n_servers, COORDINATES)[0]
+    return obfuscation.draw_masks([np.random.default_rng([7, n_servers])], n_servers, COORDINATES)[
+        0
+    ]
 
 
 def residuals(values, masks):
     """Return what server 1 is left with of every other's messages, (S − 1, coordinates)."""
     models = np.repeat(np.array(values)[:, None], COORDINATES, axis=1)
-    found = secure_consensus(models, 1.0, masks)
-    assert np.max(np.abs(found.mean - np.mean(values))) <= 0.5 / RESOLUTION
+    found = obfuscation.secure_consensus(models, 1.0, masks)
+    assert np.max(np.abs(found.mean - np.mean(values))) <= 0.5 / obfuscation.RESOLUTION
     return found.unmasked(viewer=0)[1:]
 
 
@@ -300,7 +289,7 @@ def uniformity(name, left):
         last = np.bincount((words & np.uint64(31)).astype(int), minlength=BINS)
         made.append(counts(f"{label}, first bits", first, flat))
         made.append(counts(f"{label}, last bits", last, flat))
-        tail = max(kstest(words / MODULUS, "uniform").pvalue, 1e-300)
+        tail = max(kstest(words / obfuscation.MODULUS, "uniform").pvalue, 1e-300)
         made.append(Score(f"{label}, KS", float(tail), 0.5, float(-ndtri(tail)), 0.0))
         if other > 0:
             both = (left[other - 1] >> np.uint64(60)) * np.uint64(8) + (words >> np.uint64(60))
@@ -351,11 +340,13 @@ def test_every_view_fits_other_models_as_well():
     """
     masks = sound_masks(3)
     other = masks.copy()
-    other[1, 2] = (masks[1, 2] - np.uint64(2 * RESOLUTION)) % np.uint64(MODULUS)
+    other[1, 2] = (masks[1, 2] - np.uint64(2 * obfuscation.RESOLUTION)) % np.uint64(
+        obfuscation.MODULUS
+    )
     seen_by_one = []
     for name, each in (("opposed", masks), ("the same mean", other)):
         models = np.repeat(np.array(SETTINGS[name])[:, None], COORDINATES, axis=1)
-        found = secure_consensus(models, 1.0, each)
+        found = obfuscation.secure_consensus(models, 1.0, each)
         seen_by_one.append([found.messages, found.masks[0], found.masks[:, 0], found.mean])
     for first, second in zip(*seen_by_one, strict=True):
         assert np.array_equal(first, second)

@@ -18,7 +18,7 @@ from tests.tables import table
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 
 from .networks import lasting, runs
-from .zscores import flat, fresh_seeds, require, require_kinds, score, shared
+from .zscores import fresh_seeds, require, require_kinds, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
@@ -72,11 +72,6 @@ def measure(name, **how):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
 
 
 @pytest.mark.parametrize("name", [*CI, pytest.param("exponential", marks=pytest.mark.nightly)])

@@ -126,12 +126,12 @@ def test_the_entries_are_of_these_kinds(name):
     assert {type(part) for each in parts for part in each} == KINDS[name]
 
 
-sound = shared(measure)
+once = shared(measure)
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_are_as_predicted(name):
-    require(sound(name), error=ERRORS[name])
+    require(once(name), error=ERRORS[name])
 
 
 FAULTS = {

@@ -39,8 +39,7 @@ FEW, ROUNDS, DEADLINE, LOSS = 4, 400, 1.25, 0.3
 def meeting(n_owners, updates, deadline=None, asked=None, **parts):
     """Return a network that meets in rounds and whose budgets last."""
     parts = {"answers_allowed": (10**9,) * n_owners, "answers_per_update": None, **parts}
-    protocol = Rounds(deadline=deadline, owners=asked)
-    return network(n_owners, updates, protocol=protocol, **parts)
+    return network(n_owners, updates, protocol=Rounds(deadline=deadline, owners=asked), **parts)
 
 
 def mean_gaps(traces):

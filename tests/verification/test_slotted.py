@@ -72,11 +72,6 @@ def measure(name, **how):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CI)
 def test_what_a_slot_holds(name):
     *each, share = sound(name)

@@ -101,8 +101,7 @@ def test_rules_are_what_they_say():
 def test_parts_that_add_up_to_more_are_seen(monkeypatch):
     right = budgets._parts
     monkeypatch.setattr(budgets, "_parts", lambda each: 1.01 * right(each))
-    privacy = private(UNEVEN[0])
-    assert min(spent_by_noise(privacy, 3)) > 0.5 * (1 + 1e-3)
+    assert min(spent_by_noise(private(UNEVEN[0]), 3)) > 0.5 * (1 + 1e-3)
 
 
 @pytest.mark.long

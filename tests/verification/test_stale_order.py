@@ -102,8 +102,7 @@ def test_backwards_is_as_good_as_all_models_at_once(initial):
     """A twin that keeps mean and covariance of all former models, update by update."""
     rng = np.random.default_rng(7)
     n, p, updates = 3, 2, 9
-    objective = random_problem(rng, n, p)
-    process = central_map(objective, 0.15, np.array([1.5, 0.9, 0.6]))
+    process = central_map(random_problem(rng, n, p), 0.15, np.array([1.5, 0.9, 0.6]))
     owners = rng.integers(n, size=(2, updates))
     late = np.stack([rng.integers(k + 1, size=2) for k in range(updates)], axis=1)
     weights, variance = rng.uniform(0.3, 1, size=(2, updates)), np.array([0.5, 1.0, 2.0])

@@ -39,8 +39,7 @@ def test_slots_back_to_back_without_a_collision():
     trace = back_to_back(Tdma(slot=0.125, airtime=0.125), SLOTS)
     assert len(trace.updates) == SLOTS
     assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
-    slot = to_ticks(0.125)
-    assert np.array_equal(trace.updates["tick"], slot * np.arange(1, SLOTS + 1))
+    assert np.array_equal(trace.updates["tick"], to_ticks(0.125) * np.arange(1, SLOTS + 1))
     assert np.array_equal(trace.updates["owner"], 1 + np.arange(SLOTS) % 3)
     assert trace.on_air_ticks == trace.end_tick
 
@@ -74,11 +73,6 @@ def measure(name, *, seed=None, count=RUNS, wrong=1.0):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
 
 
 @pytest.mark.parametrize("name", CASES)

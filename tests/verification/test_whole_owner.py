@@ -14,15 +14,8 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning import answers as answering
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import (
-    AdaptiveBound,
-    AnswerModel,
-    Answers,
-    ClipBounds,
-    DrawnRows,
-    WholeAnswers,
-)
 from asyncdp_sim.privacy.mechanisms import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -56,7 +49,7 @@ def scenario(observer="transcript", adjacency="replaced", parts=None, **privacy:
     return parse(Scenario, BASE | (parts or {}) | {"privacy": said})
 
 
-def replies(of: Scenario, pull: str) -> list[AnswerModel]:
+def replies(of: Scenario, pull: str) -> list[answering.AnswerModel]:
     """Return how owners answer in two populations."""
     data, places = build_dataset(of), [(OWNER, place) for place in range(RECORDS[OWNER])]
     every = (replaced(data, dict.fromkeys(places, record)) for record in PULLS[pull])
@@ -67,13 +60,15 @@ def query(k: int, count: int = 1) -> np.ndarray:
     return np.tile([0.1 * k, -0.05 * k], (count, 1))
 
 
-def seen(of: Scenario, reply: AnswerModel, *name: Any) -> tuple[np.ndarray, Answers]:
+def seen(
+    of: Scenario, reply: answering.AnswerModel, *name: Any
+) -> tuple[np.ndarray, answering.Answers]:
     """Return the first number of what is seen of the owner in K updates of many runs, (runs, K).
 
     Its answers; or sums of all owners' n_i Q_i.
     """
     scopes = [Streams(4).within(*name, run) for run in range(RUNS)]
-    answers, found = Answers(OF_GRADIENTS, reply, scopes), []
+    answers, found = answering.Answers(OF_GRADIENTS, reply, scopes), []
     for k in range(K):
         if of.privacy.listener.sees_sums:
             turns = [AnswerBatch(np.full(RUNS, owner)) for owner in range(3)]
@@ -166,7 +161,7 @@ def half(*given, right=GaussianMechanism.noise):
     return replace(noise, scale=noise.scale / 2)
 
 
-def again(self, rows, right=DrawnRows.following):
+def again(self, rows, right=answering.DrawnRows.following):
     kept = vars(self).setdefault("_drawn", [])
     kept.append(right(self, rows).copy())
     return np.asarray(kept[(len(kept) - 1) % 3])
@@ -176,7 +171,7 @@ def unclipped(self, owners, points):
     return self.gradients.gradient(owners, points)
 
 
-def voted_alone(self, answers, *given, right=AdaptiveBound.clip):
+def voted_alone(self, answers, *given, right=answering.AdaptiveBound.clip):
     return answers, right(self, answers, *given)[1]
 
 
@@ -185,7 +180,7 @@ def exact_count(*given, right=Privacy.clip_law):
     return None if law is None else replace(law, noise=0.0)
 
 
-def exact_share(self, rows, noise, right=ClipBounds.end_round):
+def exact_share(self, rows, noise, right=answering.ClipBounds.end_round):
     right(self, rows, np.zeros_like(noise))
 
 
@@ -193,11 +188,12 @@ FAULTS: dict[str, tuple[tuple[type, str, Any], ...]] = {
     "noise for a record": ((Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float)),),
     "half the noise": ((GaussianMechanism, "noise", half),),
     "after the sum": (
-        (WholeAnswers, "gradient", unclipped), (AdaptiveBound, "clip", voted_alone),
+        (answering.WholeAnswers, "gradient", unclipped),
+        (answering.AdaptiveBound, "clip", voted_alone),
     ),
-    "noise of another round": ((DrawnRows, "following", again),),
+    "noise of another round": ((answering.DrawnRows, "following", again),),
     "no noise on counts": ((Privacy, "clip_law", exact_count),),
-    "an exact share": ((ClipBounds, "end_round", exact_share),),
+    "an exact share": ((answering.ClipBounds, "end_round", exact_share),),
 }  # fmt: skip
 """After the sum: answers are clipped where they are summed, if at all. An exact share: where it is
 believed that counts have noise."""
@@ -236,8 +232,10 @@ NORMS = [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0]
 
 def walk(law, rounds, runs=1):
     """Return bounds (rounds + 1, runs), and all answers (rounds, owners, runs), of silent sums."""
-    reply = AnswerModel(Constant(NORMS), GaussianNoise(np.zeros(len(NORMS))), bound=law)
-    answers = Answers(OF_GRADIENTS, reply, [Streams(4).within("walk", run) for run in range(runs)])
+    reply = answering.AnswerModel(Constant(NORMS), GaussianNoise(np.zeros(len(NORMS))), bound=law)
+    answers = answering.Answers(
+        OF_GRADIENTS, reply, [Streams(4).within("walk", run) for run in range(runs)]
+    )
     turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(NORMS))]
     taken = []
     for _ in range(rounds):
@@ -251,7 +249,7 @@ def walk(law, rounds, runs=1):
 @pytest.mark.parametrize("start", [1e-3, 1e4])
 def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start, quantile):
     rounds = 200
-    path, answers = walk(AdaptiveBound(start, quantile, 0.2, 0.0, "l2"), rounds)
+    path, answers = walk(answering.AdaptiveBound(start, quantile, 0.2, 0.0, "l2"), rounds)
     due = [start]
     for number in range(rounds):
         assert answers[number, :, 0] == pytest.approx(np.minimum(NORMS, due[-1]), rel=1e-10)
@@ -269,7 +267,7 @@ def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start,
 @one_in(2, ("start", "votes"), [(1e-6, -0.5), (1e9, 0.5)])
 def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start, votes):
     rate, quantile, noise, rounds = 0.2, 0.3, 3.0, 25
-    path, _ = walk(AdaptiveBound(start, quantile, rate, noise, "l2"), rounds, RUNS)
+    path, _ = walk(answering.AdaptiveBound(start, quantile, rate, noise, "l2"), rounds, RUNS)
     logs = np.log(path[-1] / start)
     mean = -rounds * rate * (votes + 0.5 - quantile)
     spread = rounds * (rate * noise / len(NORMS)) ** 2
@@ -281,7 +279,7 @@ def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start, votes):
 
 @OF_BOUNDS
 def test_what_is_nothing_or_not_finite_has_no_vote():
-    law = AdaptiveBound(1.0, 0.5, 0.2, 0.0, "l2")
+    law = answering.AdaptiveBound(1.0, 0.5, 0.2, 0.0, "l2")
     answers = np.array([[0.0, 0.0], [np.nan, 1.0], [0.6, 0.8], [0.6, 0.81], [1e-9, 0.0]])
     clipped, votes = law.clip(answers, np.ones(5))
     assert votes.tolist() == [0.0, 0.0, 0.5, -0.5, 0.5]
