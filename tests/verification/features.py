@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from types import SimpleNamespace
 
-from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network import Latency, Network, channels, clocks, laws, protocols
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Exponential, Gamma, NoTime
-from asyncdp_sim.network.protocols import Push, Request
 from tests.tables import table
 
 from .networks import lasting
@@ -34,18 +30,20 @@ def features(**changes):
 
 def simulated(these, until: float) -> Network:
     """Return the network for the simulator."""
-    compute = Gamma(mean=these.compute, cv=these.phases**-0.5)
+    compute = laws.Gamma(mean=these.compute, cv=these.phases**-0.5)
     availability = Always() if these.listens == 1 else Bernoulli(probability=these.listens)
     if these.on > 0:
-        availability = OnOff(on=Exponential(mean=these.on), off=Exponential(mean=these.off))
-    retry = {"retry": Exponential(mean=these.retry)} if these.protocol == "retry" else {}
+        availability = OnOff(
+            on=laws.Exponential(mean=these.on), off=laws.Exponential(mean=these.off)
+        )
+    retry = {"retry": laws.Exponential(mean=these.retry)} if these.protocol == "retry" else {}
     pushes = these.protocol == "push"
     return lasting(
         len(these.rates),
         until,
-        clock=PoissonClock(rate=these.rates),
+        clock=clocks.PoissonClock(rate=these.rates),
         availability=availability,
-        channel=Ideal(
+        channel=channels.Ideal(
             loss=these.loss, loss_query=these.loss_query, loss_request=these.loss_request,
             loss_acknowledgement=these.loss_acknowledgement, retransmissions=these.attempts - 1,
             resend="fresh" if these.fresh else "same",
@@ -55,12 +53,12 @@ def simulated(these, until: float) -> Network:
             acknowledgement=_law(these.acknowledgement),
         ),
         compute=compute if these.phases > 1 else _law(these.compute),
-        protocol=Push() if pushes else Request(busy=these.protocol, **retry),
+        protocol=protocols.Push() if pushes else protocols.Request(busy=these.protocol, **retry),
     )  # fmt: skip
 
 
 def _law(mean):
-    return Exponential(mean=mean) if mean > 0 else NoTime()
+    return laws.Exponential(mean=mean) if mean > 0 else laws.NoTime()
 
 
 @dataclass(frozen=True)

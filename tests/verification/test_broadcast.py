@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Uniform
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network import availability, channels, clocks, laws, protocols
 from asyncdp_sim.theory.formulas.exchanges import broadcast
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
@@ -39,11 +35,11 @@ def measure(name, *, seed=None, count=RUNS):
     net = lasting(
         n_owners,
         queries * interval,
-        clock=PoissonClock(rate=0.4 / interval),
-        availability=Bernoulli(probability=q),
-        channel=Aloha(airtime=airtime),
-        protocol=Broadcast(
-            interval=interval, answer_at="after-delay", delay=Uniform(low=0.0, high=window)
+        clock=clocks.PoissonClock(rate=0.4 / interval),
+        availability=availability.Bernoulli(probability=q),
+        channel=channels.Aloha(airtime=airtime),
+        protocol=protocols.Broadcast(
+            interval=interval, answer_at="after-delay", delay=laws.Uniform(low=0.0, high=window)
         ),
     )
     law = responders(n_owners, q)

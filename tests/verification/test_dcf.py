@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.network.channels.csma import Dcf
-from asyncdp_sim.network.clocks import SaturatedClock
-from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.dcf import exact, fixed_point
 from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import table
@@ -42,10 +40,10 @@ def network_of(n_owners, fields, compute):
     return lasting(
         n_owners,
         float(LENGTH + 2 * EDGE),
-        clock=SaturatedClock(),
-        compute=Constant(value=compute),
+        clock=clocks.SaturatedClock(),
+        compute=laws.Constant(value=compute),
         channel=Dcf(**{"counting": "frozen", **TIMES, **fields}),
-        protocol=Push(),
+        protocol=protocols.Push(),
     )
 
 

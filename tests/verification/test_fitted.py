@@ -11,10 +11,8 @@ import pytest
 
 from asyncdp_sim import imports
 from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal
-from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import client_log, measured
@@ -24,12 +22,12 @@ from . import networks
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 RATES = (0.3, 0.5, 0.8, 1.2, 2.0)
-AWAY = OnOff(on=Exponential(mean=8.0), off=Exponential(mean=12.0))
+AWAY = OnOff(on=laws.Exponential(mean=8.0), off=laws.Exponential(mean=12.0))
 PROTOCOLS = {
-    "push": (Push(), False),
-    "refuse": (Request(busy="refuse"), False),
-    "refuse, told": (Request(busy="refuse"), True),
-    "queue": (Request(busy="queue"), False),
+    "push": (protocols.Push(), False),
+    "refuse": (protocols.Request(busy="refuse"), False),
+    "refuse, told": (protocols.Request(busy="refuse"), True),
+    "queue": (protocols.Request(busy="queue"), False),
 }
 """Protocols, and whether the table has the requests that were refused."""
 PRESENCE = {"always": Always(), "on-off": AWAY}
@@ -40,10 +38,10 @@ def network(protocol, availability, until):
     return networks.lasting(
         len(RATES),
         until,
-        clock=PoissonClock(rate=RATES),
+        clock=clocks.PoissonClock(rate=RATES),
         availability=availability,
-        compute=Lognormal(mean=0.1, cv=0.8),
-        latency=Latency(answer=Gamma(mean=0.02, cv=0.5)),
+        compute=laws.Lognormal(mean=0.1, cv=0.8),
+        latency=Latency(answer=laws.Gamma(mean=0.02, cv=0.5)),
         protocol=protocol,
     )
 
@@ -92,7 +90,7 @@ def test_a_lock_that_is_forgotten_is_noticed(tmp_path):
     assert found.clock.rate[4] > 2.0 + 8 * found.errors[4]
 
 
-LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0.4)]
+LAWS = [laws.Exponential(mean=0.3), laws.Lognormal(mean=0.3, cv=0.7), laws.Gamma(mean=0.3, cv=0.4)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
@@ -109,9 +107,9 @@ def test_no_law_of_two_humps_is_made_smooth():
     draws = np.random.default_rng(1)
     seen = draws.choice([0.1, 0.5], 2000) * draws.lognormal(0, 0.02, 2000)
     found = imports.fit_law(seen, seen[::-1])
-    assert found.half == Empirical(values=tuple(seen.tolist()))
-    assert found.law == Empirical(values=(*seen.tolist(), *seen[::-1].tolist()))
-    assert imports.fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == Constant(value=0.25)
+    assert found.half == laws.Empirical(values=tuple(seen.tolist()))
+    assert found.law == laws.Empirical(values=(*seen.tolist(), *seen[::-1].tolist()))
+    assert imports.fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == laws.Constant(value=0.25)
 
 
 def second_half_is_predicted(told, quantities):
@@ -135,7 +133,7 @@ SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 
 
 def in_rounds(shares, updates, compute):
-    parts = {"availability": Bernoulli(probability=shares), "protocol": Rounds()}
+    parts = {"availability": Bernoulli(probability=shares), "protocol": protocols.Rounds()}
     return networks.network(len(shares), updates, answers_per_update=None, compute=compute, **parts)
 
 
@@ -143,21 +141,21 @@ def in_rounds(shares, updates, compute):
 @pytest.mark.parametrize("shares", [SHARES, (0.2, 0.4)], ids=["five", "two"])
 def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
     """Of two owners, 48 % of the rounds are empty and leave no trace."""
-    rounds = in_rounds(shares, 4000, Lognormal(mean=20.0, cv=0.8))
+    rounds = in_rounds(shares, 4000, laws.Lognormal(mean=20.0, cv=0.8))
     trace = imports.read_trace(client_log(rounds, tmp_path / "log.csv", form))
-    assert trace.protocol == Rounds()
+    assert trace.protocol == protocols.Rounds()
     found = imports.fit_owners(trace)
     z = (np.array(found.availability.probability) - shares) / found.errors
     assert np.abs(z).max() < 4
     [fitted] = imports.fit_laws(trace, trace.request.max() / 2)["compute"]
-    assert isinstance(fitted.law, Lognormal)
+    assert isinstance(fitted.law, laws.Lognormal)
     assert abs(fitted.law.mean - 20.0) < 4 * 0.8 * 20.0 / len(trace.owner) ** 0.5
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso"])
 def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
     trace = imports.read_trace(
-        client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
+        client_log(network(protocols.Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
     )
     assert not trace.in_rounds
     assert np.abs(scores(imports.fit_owners(trace), True)).max() < 4
@@ -166,7 +164,7 @@ def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
 
 
 def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
-    rounds = in_rounds(SHARES, 1000, Gamma(mean=20.0, cv=0.5))
+    rounds = in_rounds(SHARES, 1000, laws.Gamma(mean=20.0, cv=0.5))
     file = client_log(rounds, tmp_path / "log.csv", "seconds", pause=7.0)
     told = imports.import_trace(file, tmp_path / "fitted.toml", 1)
     assert "latency.query: constant, mean 7 ± 0" in told

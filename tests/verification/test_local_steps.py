@@ -18,10 +18,7 @@ from asyncdp_sim.learning import algorithms
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency, simulate
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
-from asyncdp_sim.network.protocols import Push, Rounds
+from asyncdp_sim.network import Latency, channels, laws, protocols, simulate
 from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs.run import run
@@ -41,13 +38,13 @@ N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000
 NOISE = np.array([0.5, 1.0, 0.7])
 SMALL = 0.02
 """Of the noise, where means are told."""
-PUSHED = {"protocol": Push(), "latency": Latency(answer=Exponential(mean=0.8))}
+PUSHED = {"protocol": protocols.Push(), "latency": Latency(answer=laws.Exponential(mean=0.8))}
 CASES = {
     "fedasync": (algorithms.FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
     "fedbuff": (algorithms.FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
     "parameter-server": (
         algorithms.ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
-        {"protocol": Rounds(), "channel": Ideal(loss=0.3)},
+        {"protocol": protocols.Rounds(), "channel": channels.Ideal(loss=0.3)},
     ),
 }
 
@@ -264,11 +261,11 @@ def test_one_local_step_is_none(algorithm):
 @pytest.mark.parametrize(
     "law",
     [
-        NoTime(),
-        Constant(value=0.3),
-        Exponential(mean=0.1),
-        Gamma(mean=0.2, cv=0.7),
-        (Constant(value=0.2), Exponential(mean=0.4)),
+        laws.NoTime(),
+        laws.Constant(value=0.3),
+        laws.Exponential(mean=0.1),
+        laws.Gamma(mean=0.2, cv=0.7),
+        (laws.Constant(value=0.2), laws.Exponential(mean=0.4)),
     ],
     ids=str,
 )

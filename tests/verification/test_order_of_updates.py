@@ -10,10 +10,7 @@ from analysis.exact.silence import silent_by
 from analysis.exact.turns import capped_moments, ordered
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network import Latency, channels, clocks, laws
 from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.update_order import releases
@@ -32,8 +29,8 @@ pytestmark = [
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
 CASE = Case(FIT, rho=6.0, updates=UPDATES, scale=np.array([0.5, 0.3, 0.1]) / FIT.weights)
-CLOCK = PoissonClock(rate=(1.5, 1.0, 0.5))
-TENTH = Constant(value=0.1)
+CLOCK = clocks.PoissonClock(rate=(1.5, 1.0, 0.5))
+TENTH = laws.Constant(value=0.1)
 CAPS = np.array([4, 6, 7])
 LOSSES = {"loss": (0.1, 0.4, 0.7), "loss_query": 0.1, "loss_request": (0.0, 0.3, 0.1)}
 
@@ -58,9 +55,9 @@ def capped_traces():
 
 def lossy(resend):
     return network(
-        3, PARTS * UPDATES, clock=CLOCK, compute=Exponential(mean=0.3),
+        3, PARTS * UPDATES, clock=CLOCK, compute=laws.Exponential(mean=0.3),
         latency=Latency(query=TENTH, answer=TENTH),
-        channel=Ideal(**LOSSES, retransmissions=1, resend=resend),
+        channel=channels.Ideal(**LOSSES, retransmissions=1, resend=resend),
     )  # fmt: skip
 
 
@@ -117,7 +114,7 @@ def test_answers_that_are_lost_are_released(resend):
     gaps = to_units(np.diff(trace.update_ticks[UPDATES - 1 :: UPDATES], prepend=0)) / UPDATES
     require([score("gap", gaps, mean_gap(lossy(resend)))], error=0.01)
     other = lossy("same" if resend == "fresh" else "fresh")
-    for bug in (other, other.model_copy(update={"channel": Ideal()})):  # planted bugs
+    for bug in (other, other.model_copy(update={"channel": channels.Ideal()})):  # planted bugs
         assert seen([score("gap", gaps, mean_gap(bug))]) > 5
     if resend == "same":
         last = sent["outcome"] == ExchangeOutcome.applied

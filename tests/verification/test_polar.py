@@ -19,10 +19,8 @@ from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency, simulate
-from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
+from asyncdp_sim.network import Latency, graphs, protocols, simulate
 from asyncdp_sim.network.laws import Exponential, NoTime
-from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from tests.one_in import one_in
 from tests.tables import table
@@ -102,7 +100,7 @@ SMALLER = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})
 
 def servers(window, read="minimum-wait", **more):
     """Return five servers that all clients talk to."""
-    return Servers(count=S, read=read, window=window, **more)
+    return protocols.Servers(count=S, read=read, window=window, **more)
 
 
 def bounds_of(task, steps, window):
@@ -142,7 +140,7 @@ def as_published(task, algorithm, updates, runs):
         first[window] = np.median(np.argmax(ratio < 1e-2, axis=0))
         assert within_bounds(task, steps, path, window) > 1e-4
     plain = ParameterServer(step=algorithm.step, exponent=algorithm.exponent, batch=BATCH)
-    path, _, _ = descend(task, plain, Rounds(), updates, runs)
+    path, _, _ = descend(task, plain, protocols.Rounds(), updates, runs)
     ratio = suboptimality(task, path)
     assert np.all(ratio[-1] < 1e-3)
     first["non-private"] = np.median(np.argmax(ratio < 1e-2, axis=0))
@@ -162,8 +160,8 @@ def test_every_window_converges_and_longer_ones_more_slowly(small):
     as_published(small, SMALLER, 150, 3)
 
 
-PAIRS = GraphsInTurn(
-    graphs=[Edges(between=[[1, 2], [3, 4]]), Edges(between=[[2, 3], [4, 5], [1, 5]])]
+PAIRS = graphs.GraphsInTurn(
+    graphs=[graphs.Edges(between=[[1, 2], [3, 4]]), graphs.Edges(between=[[2, 3], [4, 5], [1, 5]])]
 )
 
 
@@ -181,7 +179,7 @@ def apart(monkeypatch):
     return found
 
 
-@one_in(2, "graph", [Ring(), PAIRS], ids=["ring", "pairs in turn"])
+@one_in(2, "graph", [graphs.Ring(), PAIRS], ids=["ring", "pairs in turn"])
 def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
     """As section V-A has it: the mean converges, and servers are as near as products of B say."""
     found, window = apart(monkeypatch), 10
@@ -190,7 +188,7 @@ def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
     far = np.array([each.max() for each in found.values()])
     assert len(far) == 15
     alphas = np.array([steps.step_size(window * w + 1) for w in range(len(far))])
-    matrices = matrices_of(steps.agreements, S)
+    matrices = graphs.matrices_of(steps.agreements, S)
     mixed = theory.mixing_in_turn(matrices, len(far))
     bounds = bounds_of(small, steps, window)
     derived = theory.disagreement(bounds, alphas, 0.0, mixed)
@@ -237,7 +235,7 @@ def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
     algorithm = Polar(
         step=0.3, exponent=0.6, weight_total=2.0, weight_bound=12.0, additive_bound=0.3, batch=2
     )
-    task, protocol = Task(3, 8, p, 2), Servers(count=3, read="minimum-wait", window=1)
+    task, protocol = Task(3, 8, p, 2), protocols.Servers(count=3, read="minimum-wait", window=1)
     net = task.network(protocol, updates, latency=Latency(query=NoTime()))
     trace = simulate(net, Streams(seed).within("replicate", 1))
     steps, scopes = task.steps(algorithm, protocol, updates), replicates(seed, runs)

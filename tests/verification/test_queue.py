@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Request
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.theory.formulas.exchanges import fifo_wait
 from tests.tables import table
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
@@ -23,7 +21,7 @@ from .zscores import fresh_seeds, require, require_kinds, score, shared
 pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
 RUNS = 40
-FIFO = Request(busy="queue", own_tick="queue")
+FIFO = protocols.Request(busy="queue", own_tick="queue")
 CASES = table(__file__, "queue.toml")
 CI = ("constant",)
 """What every run measures; the others' turn comes at night."""
@@ -32,8 +30,8 @@ N_OWNERS = 4
 
 def traces(name, seed=None, count=RUNS):
     mean, _, _, rate, length, usual = CASES[name]
-    law = Constant(value=mean) if name == "constant" else Exponential(mean=mean)
-    clock = PoissonClock(rate=rate / N_OWNERS)
+    law = laws.Constant(value=mean) if name == "constant" else laws.Exponential(mean=mean)
+    clock = clocks.PoissonClock(rate=rate / N_OWNERS)
     net = lasting(N_OWNERS, length, clock=clock, compute=law, protocol=FIFO)
     return runs(net, usual if seed is None else seed, count)
 

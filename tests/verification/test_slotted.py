@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels import SlottedAloha
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network import channels, clocks, protocols
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
 from .networks import begun, lasting, runs
@@ -39,9 +37,9 @@ def traces(name, seed=None, count=RUNS):
     net = lasting(
         n_owners,
         (WARM + slots + 1) * slot,
-        clock=PoissonClock(rate=rate(q, slot)),
-        channel=SlottedAloha(airtime=slot, slot=slot),
-        protocol=Push(),
+        clock=clocks.PoissonClock(rate=rate(q, slot)),
+        channel=channels.SlottedAloha(airtime=slot, slot=slot),
+        protocol=protocols.Push(),
     )
     return runs(net, usual if seed is None else seed, count)
 

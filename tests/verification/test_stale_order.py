@@ -20,12 +20,8 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, FedBuff, Sett
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency, simulate
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock, ScriptedClock
+from asyncdp_sim.network import Latency, availability, channels, clocks, protocols, simulate
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Dispatch, Push
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
@@ -154,9 +150,9 @@ TWO = Quadratic.from_records(
     [np.ones((100, 1))] * 2, [np.zeros(100), np.full(100, 10.0)], SIGMA, None
 )
 OPTIMUM = float(TWO.optimum[0])
-TASKS = {"compute": (FAST, SLOW), "protocol": Dispatch(tasks=2, to="same")}
+TASKS = {"compute": (FAST, SLOW), "protocol": protocols.Dispatch(tasks=2, to="same")}
 PAIR = network(2, UPDATES, answers_allowed=(UPDATES + 1,) * 2, **TASKS)
-PUSHED = PAIR.model_copy(update={"protocol": Push(), "clock": SaturatedClock()})
+PUSHED = PAIR.model_copy(update={"protocol": protocols.Push(), "clock": clocks.SaturatedClock()})
 
 
 def weights_of(selection):
@@ -246,8 +242,8 @@ def test_divisors_are_those_of_the_algorithm():
     ("changed", "said"),
     [
         ({"compute": Constant(value=1.0)}, "not exponential"),
-        ({"protocol": Dispatch(tasks=3, to="same")}, "tasks that wait"),
-        ({"protocol": Dispatch(tasks=2)}, "tasks that wait"),
+        ({"protocol": protocols.Dispatch(tasks=3, to="same")}, "tasks that wait"),
+        ({"protocol": protocols.Dispatch(tasks=2)}, "tasks that wait"),
         ({"latency": Latency(query=FAST)}, "not exponential"),
     ],
 )
@@ -260,10 +256,12 @@ def test_laws_of_staleness_that_are_not_known_are_named(changed, said):
 @LIMITS
 def test_servers_that_are_ample_and_alike_make_all_tasks_race():
     """1/m each: geometric, whoever was drawn."""
-    alike = {"compute": FAST, "protocol": Dispatch(tasks=4, queue="none")}
+    alike = {"compute": FAST, "protocol": protocols.Dispatch(tasks=4, queue="none")}
     laws = lateness(PAIR.model_copy(update=alike))
     assert laws[1][:4] == pytest.approx(0.25 * 0.75 ** np.arange(4))
-    assert lateness(PAIR.model_copy(update={"protocol": Dispatch(tasks=1)}))[0].tolist() == [1.0]
+    assert lateness(PAIR.model_copy(update={"protocol": protocols.Dispatch(tasks=1)}))[
+        0
+    ].tolist() == [1.0]
 
 
 @LIMITS
@@ -278,13 +276,13 @@ def test_a_hinge_is_the_step_that_adapts_to_delays():
 
 T, TWENTY = 10_000, 20
 NETWORKS = {
-    "rates": network(2, T, clock=PoissonClock(rate=(1.5, 0.5))),
-    "availability": network(2, T, availability=Bernoulli(probability=(0.9, 0.3))),
+    "rates": network(2, T, clock=clocks.PoissonClock(rate=(1.5, 0.5))),
+    "availability": network(2, T, availability=availability.Bernoulli(probability=(0.9, 0.3))),
     "losses": network(
         2,
         T,
         answers_allowed=(3 * T, 3 * T),
-        channel=Ideal(loss=(0.2, 0.7), loss_query=(0.0, 1 / 9), loss_request=(0.1, 0.1)),
+        channel=channels.Ideal(loss=(0.2, 0.7), loss_query=(0.0, 1 / 9), loss_request=(0.1, 0.1)),
     ),
 }
 CAUSES = ["rates", "availability", pytest.param("losses", marks=pytest.mark.nightly)]
@@ -323,7 +321,7 @@ def test_dividing_by_the_share_removes_the_bias(cause):
 
 @UNEQUAL
 def test_shares_that_nobody_knows_are_refused():
-    scripted = network(2, 5, clock=ScriptedClock(times=((1.0,), (2.0,))))
+    scripted = network(2, 5, clock=clocks.ScriptedClock(times=((1.0,), (2.0,))))
     assert isinstance(shares(scripted), Unknown)
     with pytest.raises(SpecError, match=r"algorithm\.selection: given inverse-rate"):
         AsyncGossip(rho=1.0, selection="inverse-rate").steps(

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.network.clocks import SaturatedClock
-from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.theory.formulas.exchanges import one_at_a_time, overlapping
 from asyncdp_sim.trace import EventKind
 
@@ -15,12 +13,12 @@ from .zscores import require, score, seen, shared
 pytestmark = [pytest.mark.long, pytest.mark.oracle("staleness")]
 
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
-STEADY, OVERLAP = Constant(value=JOB), Push(own_tick="overlap")
+STEADY, OVERLAP = laws.Constant(value=JOB), protocols.Push(own_tick="overlap")
 
 
 def staleness(job, until, *, protocol=None, count=RUNS, **parts):
     """Return, per run, the staleness of jobs read after the warm-up and surely done by the end."""
-    parts = {"compute": job, "protocol": protocol or Push(), "until": until, **parts}
+    parts = {"compute": job, "protocol": protocol or protocols.Push(), "until": until, **parts}
     found = []
     for trace in runs(network(N, 100_000, **parts), 1, count):
         read = trace.updates["read_tick"] / 1e9
@@ -43,8 +41,8 @@ def compared(name, found, chance):
 @shared
 def scores():
     constant = staleness(STEADY, 380.0, protocol=OVERLAP)
-    exponential = staleness(Exponential(mean=JOB), 520.0, protocol=OVERLAP)
-    busy = staleness(Exponential(mean=1.0), 80.0, clock=SaturatedClock())
+    exponential = staleness(laws.Exponential(mean=JOB), 520.0, protocol=OVERLAP)
+    busy = staleness(laws.Exponential(mean=1.0), 80.0, clock=clocks.SaturatedClock())
     singly = staleness(STEADY, 340.0), one_at_a_time(N, 1.0, JOB)
     return (
         *compared("every tick a job", constant, overlapping(N * JOB, 60)),
@@ -64,7 +62,7 @@ def test_law(kind):
 
 def test_every_trace_balances_staleness_and_jobs_in_flight():
     """Recounted from the events: each update finds so many reads not yet used."""
-    net = network(5, 400, compute=Exponential(mean=0.7), protocol=OVERLAP)
+    net = network(5, 400, compute=laws.Exponential(mean=0.7), protocol=OVERLAP)
     for trace in runs(net, 3, 5, events=True):
         in_flight = total = 0
         for kind in map(EventKind, trace.events["kind"]):
@@ -88,5 +86,5 @@ class TestPlantedBugs:
         assert seen(compared("", found, overlapping(N / (1 + JOB) * JOB, 60))) > 5
 
     def test_a_locked_learner_has_no_staleness(self):
-        found = staleness(STEADY, 120.0, protocol=Request(), count=20)
+        found = staleness(STEADY, 120.0, protocol=protocols.Request(), count=20)
         assert all(each.max() == 0 for each in found)
