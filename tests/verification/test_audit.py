@@ -55,11 +55,8 @@ def declared(bound, **privacy):
     return scenario(privacy={"sensitivity": {"kind": "declared", "bound": bound}, **privacy})
 
 
-LOSSY = {
-    "run": {"seed": 3, "updates": 2, "until": 50.0},
-    "channel": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
-}
 SOUND = table(__file__, "sound_audits.toml")
+LOSSY = {part: SOUND["recomputed after losses"][part] for part in ("run", "channel")}
 """Beside Laplace and Gaussian noise, which test_audit_faults attacks by more answers."""
 
 

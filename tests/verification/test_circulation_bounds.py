@@ -11,11 +11,11 @@ import pytest
 
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.theory.predict.all import predict
+from tests.tables import table
 
 from .networks import network, runs
-from .test_dispatch import SKEWED, UPDATES, gap, settled
+from .test_dispatch import UPDATES, gap, settled
 from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
@@ -30,20 +30,7 @@ LAWS = {
     "gamma": lambda mean: Gamma(mean=mean, cv=0.5),
     "uniform": lambda mean: Uniform(low=0.0, high=2 * mean),
 }
-ALIKE, SLOWEST, ONE_ALONE = (0.4, 2 / 3, 1.0), (0.1, 0.5, 1.2), (1.0, 0.01, 0.01)
-"""Mean times: owners that are as busy as each other; one that is the busiest; that does all."""
-SHAPES = {
-    "few": (Dispatch(tasks=2, probabilities=SKEWED), ALIKE, 0.0),
-    "some": (Dispatch(tasks=6, probabilities=SKEWED), ALIKE, 0.0),
-    "many": (Dispatch(tasks=25, probabilities=SKEWED), SLOWEST, 0.0),
-    "one does nearly all": (Dispatch(tasks=2, probabilities=SKEWED), ONE_ALONE, 0.0),
-    "queries travel": (Dispatch(tasks=4, probabilities=SKEWED), SLOWEST, 0.6),
-    "in turn": (Dispatch(tasks=4, to="in-turn"), SLOWEST, 0.0),
-    "back to the same": (Dispatch(tasks=7, to="same"), SLOWEST, 0.6),
-    "ten owners": (Dispatch(tasks=15), tuple(0.2 + 0.1 * i for i in range(10)), 0.0),
-    "a hundred owners": (Dispatch(tasks=40), tuple(0.5 + i / 100 for i in range(100)), 0.0),
-}
-"""Protocol, mean time of each owner's work, that of a query."""
+SHAPES = table(__file__, "circulation_bounds.toml")
 CASES = {
     f"{shape}, {law}": (shape, law, 4100 + number)
     for number, (shape, law) in enumerate((shape, law) for shape in SHAPES for law in LAWS)
@@ -53,10 +40,10 @@ CASES = {
 
 def network_of(name):
     shape, law, _ = CASES[name]
-    protocol, means, travel = SHAPES[shape]
+    case, travel = SHAPES[shape], SHAPES[shape]["query"]
     latency = Latency(query=Uniform(low=0.0, high=2 * travel)) if travel > 0 else Latency()
-    work = tuple(LAWS[law](mean) for mean in means)
-    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol)
+    work = tuple(LAWS[law](mean) for mean in case["means"])
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=case["protocol"])
 
 
 def bounds(name):

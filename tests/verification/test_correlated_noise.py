@@ -21,6 +21,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import ledger
 from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, NoNoise
 from asyncdp_sim.scenario import Scenario
+from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS, multiplier
 
 from .networks import replicates, rows_of
@@ -72,14 +73,8 @@ def test_coefficients_are_those_of_the_root_of_prefix_sums():
     assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
 
 
-BASE = WHOLE_OWNERS | {
-    "run": {"seed": 4, "updates": 12},
-    "owners": {"count": 24, "records": 6},
-    "protocol": {"kind": "rounds", "owners": 2},
-    "privacy": WHOLE_OWNERS["privacy"] | {
-        "observer": "model", "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
-    },
-}  # fmt: skip
+TABLE = table(__file__, "correlated_noise.toml")
+BASE = WHOLE_OWNERS | TABLE | {"privacy": WHOLE_OWNERS["privacy"] | TABLE["privacy"]}
 PLAIN = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
 K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
 

@@ -326,41 +326,31 @@ def exceeded(found, xi):
     return {place for place, values in found.items() if values.max() > xi}
 
 
-def of_one_run(seed, epsilon, rho, updates, bound, **parts):
-    gossip = {"kind": "async-gossip", "rho": rho, **parts.pop("algorithm", {})}
-    return scenario(
-        run={"seed": seed, "updates": updates, "replicates": 1}, algorithm=gossip, bound=bound,
-        privacy={"mechanism": "laplace", "epsilon": epsilon}, **parts,
-    )  # fmt: skip
-
-
-AT_ONES = {"initial": "ones", "central_step": "text"}
-ALONE = {
-    "queries": of_one_run(20, 20.0, 100.0, 40, 80.0),
-    "final": of_one_run(20, 3.0, 0.5, 2, 80.0),
-    "start": of_one_run(7, 1000.0, 1.0, 3, 55.0, algorithm=AT_ONES),
+ONE_RUN = {
+    name: scenario(privacy={"mechanism": "laplace", "epsilon": epsilon}, bound=bound, **parts)
+    for name, (epsilon, bound, parts) in TABLE["one_run"].items()
 }
-"""Runs in which the bound is exceeded in one place alone."""
-IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
+LOST = ONE_RUN.pop("lost")
+"""Runs in which the bound is exceeded in one place alone, and one where only a lost answer does."""
 
 
 def judged(outcome):
     return judge(outcome.problem, outcome.traces, outcome.learned, outcome.ledger)
 
 
-@pytest.mark.parametrize("where", ALONE)
+@pytest.mark.parametrize("where", ONE_RUN)
 def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(where):
     """And ε is that of the largest gradient of all, found by brute force."""
-    outcome = run(ALONE[where])
+    outcome = run(ONE_RUN[where])
     found, xi, told = places(outcome), outcome.problem.xi, outcome.summary
     assert exceeded(found, xi) == {where}
     assert (told["private"], told["bound_exceeded"]) == (False, True)
-    assert told["epsilon_true"] == ALONE[where].privacy.epsilon * found[where].max() / xi
+    assert told["epsilon_true"] == ONE_RUN[where].privacy.epsilon * found[where].max() / xi
     assert told["epsilon_at_least"] is True
 
 
 def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded():
-    outcome = run(IN_WHAT_WAS_LOST)
+    outcome = run(LOST)
     xi, others = outcome.problem.xi, set(ExchangeOutcome) - {ExchangeOutcome.lost}
     elsewhere = places(outcome) | {"queries": brute_force(outcome, of=others)}
     assert exceeded(elsewhere, xi) == set()
@@ -373,18 +363,18 @@ def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded():
 def test_what_is_left_out_would_be_noticed(monkeypatch):
     """Planted bugs: without queries, final models, starts, or lost answers the bound holds."""
     for where, left_out in (("final", "models"), ("start", "starts")):
-        outcome = run(ALONE[where])
+        outcome = run(ONE_RUN[where])
         optimum = np.broadcast_to(outcome.problem.task.objective.optimum, (1, 3))
         less = replace(outcome.learned, **{left_out: optimum})
         assert judged(outcome).private is False
         assert judged(replace(outcome, learned=less)).private is True
-    outcome = run(ALONE["queries"])
+    outcome = run(ONE_RUN["queries"])
     unmet = replace(outcome.learned, met=Observed(np.zeros(3), outcome.learned.met.queries))
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in recording.RELEASED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(recording, "RELEASED", few)
     monkeypatch.setattr("asyncdp_sim.runs.outcome.RELEASED", few)
-    assert run(IN_WHAT_WAS_LOST).summary["private"] is True
+    assert run(LOST).summary["private"] is True
 
 
 def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):

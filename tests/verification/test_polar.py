@@ -33,7 +33,8 @@ pytestmark = pytest.mark.oracle(
     "mean path, convergence, Lemma 3, information that servers gain about each other"
 )
 
-S, TOTAL, BOUND, BATCH = 5, 5.0, 50.0, 10
+TABLE = table(__file__, "polar_consensus.toml")
+S, BATCH = 5, 10
 WINDOWS = (10, 20, 50)
 BOX, SIGMA = 10.0, 1e-5
 
@@ -91,10 +92,7 @@ def descend(task, algorithm, protocol, updates, runs, laws=None):
 
 
 FAST = Latency(query=Exponential(mean=0.1))
-POLAR = Polar(
-    step=0.5, exponent=0.55, weight_total=TOTAL, weight_bound=BOUND, additive_bound=0.5,
-    batch=BATCH,
-)  # fmt: skip
+POLAR, EXACT = (Polar(**TABLE[name]) for name in ("published", "exact"))
 SMALLER = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})
 
 
@@ -232,13 +230,10 @@ def test_the_first_server_to_answer_costs_time_and_nothing_else(small):
 def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
     """Every coordinate after 4 steps."""
     p, updates, runs, seed = 2, 4, 1000, 4
-    algorithm = Polar(
-        step=0.3, exponent=0.6, weight_total=2.0, weight_bound=12.0, additive_bound=0.3, batch=2
-    )
     task, protocol = Task(3, 8, p, 2), protocols.Servers(count=3, read="minimum-wait", window=1)
     net = task.network(protocol, updates, latency=Latency(query=NoTime()))
     trace = simulate(net, Streams(seed).within("replicate", 1))
-    steps, scopes = task.steps(algorithm, protocol, updates), replicates(seed, runs)
+    steps, scopes = task.steps(EXACT, protocol, updates), replicates(seed, runs)
     final = replay([trace] * runs, steps, task.reply, scopes, updates, "central").final
     objective = task.objective
     hessian = 2 * np.tensordot(objective.weights, objective.gram, 1) + SIGMA * np.eye(p)
@@ -258,7 +253,6 @@ def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
 # models uniform in the box.
 
 COORDINATES, BINS = 20_000, 32
-TABLE = table(__file__, "polar_consensus.toml")
 SETTINGS = TABLE["settings"]
 SIZES = (2, 3, 5)
 

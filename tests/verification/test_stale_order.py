@@ -20,7 +20,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, FedBuff, Sett
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency, availability, channels, clocks, protocols, simulate
+from asyncdp_sim.network import Latency, clocks, protocols, simulate
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.runs.run import run
@@ -275,16 +275,7 @@ def test_a_hinge_is_the_step_that_adapts_to_delays():
 # Unequal shares of the updates
 
 T, TWENTY = 10_000, 20
-NETWORKS = {
-    "rates": network(2, T, clock=clocks.PoissonClock(rate=(1.5, 0.5))),
-    "availability": network(2, T, availability=availability.Bernoulli(probability=(0.9, 0.3))),
-    "losses": network(
-        2,
-        T,
-        answers_allowed=(3 * T, 3 * T),
-        channel=channels.Ideal(loss=(0.2, 0.7), loss_query=(0.0, 1 / 9), loss_request=(0.1, 0.1)),
-    ),
-}
+NETWORKS = {name: network(2, T, **parts) for name, parts in table(__file__, "shares.toml").items()}
 CAUSES = ["rates", "availability", pytest.param("losses", marks=pytest.mark.nightly)]
 
 

@@ -10,6 +10,7 @@ from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
 from .networks import lasting, network, runs
 from .zscores import fresh_seeds, require, score, seen, shared
@@ -21,12 +22,7 @@ pytestmark = [
 
 RUNS = 40
 SLOTS = 200_000
-CASES = {
-    "rate, few": (2, 0.5, 0.3, 0.8, 1500.0, 901),
-    "rate, many": (8, 0.1, 0.1, 1.0, 180.0, 902),
-    "access": (4, 0.25, 0.2, None, 550.0, 903),
-}
-"""Owners, slot, airtime, clock rate (None: always at work), length of a run, seed."""
+CASES = table(__file__, "tdma.toml")
 
 
 def back_to_back(channel, slots, n_owners=3):
@@ -49,7 +45,8 @@ def measure(name, *, seed=None, count=RUNS, wrong=1.0):
 
     Those compute for a time that is uniform on a frame: an answer is ready at a uniform time.
     """
-    n_owners, slot, airtime, rate, length, usual = CASES[name]
+    n_owners, slot, airtime, length, usual = CASES[name]["numbers"]
+    rate = CASES[name].get("rate")
     theory = tdma(n_owners, slot, airtime, np.inf if rate is None else rate)
     frame, warm = n_owners * slot, 20.0
     parts = {"clock": SaturatedClock(), "compute": Uniform(low=0.0, high=frame)}

@@ -18,6 +18,7 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
+from tests.tables import table
 
 from .networks import PAGES, ended, rows_of
 from .test_calibration import FIRST
@@ -27,16 +28,8 @@ pytestmark = pytest.mark.oracle(
     "forecast final ψ, and owners whose own model fits worse, under three accountants"
 )
 
-ACCOUNTANTS = {
-    "ε adds up": (),
-    "losses composed": ("privacy.accountant=pld", "privacy.delta=1e-6"),
-    "Gaussian": ("privacy.mechanism=gaussian", "privacy.delta=1e-6"),
-}
-SMALL = (
-    "owners.records=300", "data.public_records=200", "run.updates=400", "algorithm.rho=120",
-    "privacy.budget.answers=134", "privacy.epsilon=30", "run.record_every=400",
-)  # fmt: skip
-ENTRY = ("privacy.epsilon=1", "run.record_every=1000")
+TABLE = table(__file__, "three_accountants.toml")
+ACCOUNTANTS, SMALL, ENTRY = TABLE["accountants"], tuple(TABLE["small"]), tuple(TABLE["entry"])
 
 
 @dataclass(frozen=True)
