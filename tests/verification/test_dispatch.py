@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
@@ -26,13 +25,7 @@ pytestmark = [
 RUNS, UPDATES = 40, 3000
 SKEWED = (0.5, 0.3, 0.2)
 MEANS = (0.1, 0.5, 1.0)
-WORK = {
-    "fast and slow": tuple(Exponential(mean=mean) for mean in MEANS),
-    "mixed": (Uniform(low=0.1, high=0.3), Gamma(mean=0.5, cv=2.0), Constant(value=1.0)),
-    "wild": tuple(Lognormal(mean=mean, cv=2.0) for mean in MEANS),
-    "constant": tuple(Constant(value=mean) for mean in MEANS),
-    "hundred": tuple(Exponential(mean=0.5 + i / 100) for i in range(100)),
-}
+WORK = table(__file__, "work.toml")
 CASES = table(__file__, "dispatch.toml")
 DRAWN = [name for name, case in CASES.items() if "to" not in case["protocol"]]
 

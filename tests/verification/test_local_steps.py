@@ -258,17 +258,7 @@ def test_one_local_step_is_none(algorithm):
 
 
 @MODELS
-@pytest.mark.parametrize(
-    "law",
-    [
-        laws.NoTime(),
-        laws.Constant(value=0.3),
-        laws.Exponential(mean=0.1),
-        laws.Gamma(mean=0.2, cv=0.7),
-        (laws.Constant(value=0.2), laws.Exponential(mean=0.4)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("law", TABLE["laws"].values(), ids=TABLE["laws"])
 def test_every_gradient_takes_its_time(law):
     """Cumulants of independent times add up; of gamma ones these are a gamma law's."""
     scenario = scene().replace(compute=law)
