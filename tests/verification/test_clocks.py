@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.clocks import PoissonClock
-from tests.theory.clocks import merged
+from tests.theory.availability import merged
 
 from .networks import in_windows, network, runs
 from .zscores import counts, flat, fresh_seeds, numbers, require_kinds, score, shared

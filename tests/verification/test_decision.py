@@ -6,7 +6,7 @@ Other protocols are held against models and differences that are known.
 """
 
 from functools import cache
-from math import exp, lgamma, pi, sqrt
+from math import gamma, pi, sqrt
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,12 +90,8 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
         nothing = LinearModels(np.zeros((1, 1, columns)), rows.constant()[None])
         own = pulled(rows, 0.0, nothing, [0.0]).scores(others.columns)[0, 0]
         errors.append(others.errors(own).mean())
-    ratio = exp(
-        lgamma((n - columns - 1) / 2)
-        + lgamma(n / 2)
-        - lgamma((n - columns) / 2)
-        - lgamma((n - 1) / 2)
-    )
+    free = n - columns
+    ratio = gamma((free - 1) / 2) * gamma(n / 2) / gamma(free / 2) / gamma((n - 1) / 2)
     exact = sqrt(2 / pi) * sqrt(1 + 1 / n) * ratio
     standard_error = float(np.std(errors, ddof=1) / sqrt(len(errors)))
     assert standard_error < 0.015 * exact
@@ -216,8 +212,7 @@ def test_narrower_intervals_would_miss_where_columns_are_many():
     law, count, owners = laws.Law(noise=0.2, columns=30), 60, 150
     _, (true, error) = true_gains(law, count)
     found = [by_folds(law, 5_000 + seed, count, 4).joint_gain for seed in range(owners)]
-    away = np.array([abs(each.value - true) for each in found])
-    half = np.array([each.half_width for each in found])
+    away, half = np.array([(abs(each.value - true), each.half_width) for each in found]).T
     for width, share in ((1.0, 0.92), (0.7, 0.74)):
         covered = np.count_nonzero(away <= np.hypot(width * half, 1.96 * error))
         assert binom.ppf(1e-3, owners, share) <= covered <= binom.ppf(0.999, owners, share)
@@ -283,7 +278,10 @@ def signs(found, *_, **__):
     return Verdict.GAINS if found.low >= 0 else Verdict.UNDECIDED
 
 
-def seen_all(models, out, right=cross_validation._Models.without):
+Models = cross_validation._Models
+
+
+def seen_all(models, out, right=Models.without):
     return right(models, out[:0])
 
 
@@ -297,15 +295,11 @@ def hindsight(models, joint, out, inner, right=cross_validation._chosen):
 
 NO_VARIANCE = ((gain, "of_rows", lambda *_: (0.0, 59.0)), (gain, "of_choices", lambda _: 0.0))
 FAULTS = {
-    "no variance of rows": (NO_VARIANCE, "intervals miss"),
-    "ties decide": (((gain, "verdict_of", signs),), "ties decide"),
-    "the own model has seen all": (
-        ((cross_validation._Models, "without", seen_all),), "gains are biased",
-    ),
-    "strength chosen in hindsight": (
-        ((cross_validation, "_chosen", hindsight),), "gains are biased",
-    ),
-}  # fmt: skip
+    "no variance of rows": ("intervals miss", *NO_VARIANCE),
+    "ties decide": ("ties decide", (gain, "verdict_of", signs)),
+    "the own model has seen all": ("gains are biased", (Models, "without", seen_all)),
+    "strength in hindsight": ("gains are biased", (cross_validation, "_chosen", hindsight)),
+}
 
 
 @pytest.mark.long
@@ -319,7 +313,7 @@ def test_a_small_benchmark_finds_nothing_wrong():
 def test_a_small_benchmark_notices_a_planted_fault(planted, monkeypatch):
     for law, count in SMALL:
         true_gains(law, count)  # of the right code
-    faults, noticed = FAULTS[planted]
+    noticed, *faults = FAULTS[planted]
     for fault in faults:
         monkeypatch.setattr(*fault)
     assert noticed in complaints()
