@@ -15,6 +15,7 @@ from asyncdp_sim.learning.algorithms import Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
@@ -45,6 +46,12 @@ def runs(network, seed, count, *, events=False):
     """Yield the traces of independent replicates 1, 2, …"""
     for scope in replicates(seed, count):
         yield simulate(network, scope, events=events)
+
+
+def pushing(rates, until, channel, own_tick="drop"):
+    """Return a network whose owners push over a channel until some time."""
+    parts = {"clock": {"kind": "poisson", "rate": rates}, "channel": channel}
+    return lasting(len(rates), until, protocol=Push(own_tick=own_tick), **parts)
 
 
 def replicates(seed, count, first=1):

@@ -9,12 +9,10 @@ from functools import partial
 import pytest
 
 from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas import channels
 from tests.tables import table
 
-from .networks import lasting, runs, surviving
+from .networks import pushing, runs, surviving
 from .zscores import fresh_seeds, require, shared
 
 pytestmark = pytest.mark.oracle("answers started and answers that survive")
@@ -40,13 +38,8 @@ def theory_of(name):
 def measure(name, *, seed=None, count=RUNS):
     """Return scores of the answers begun in a window, and of those that survive."""
     channel, how = Aloha(**CASES[name]["channel"]), CASES[name]["how"]
-    net = lasting(
-        len(how["rates"]),
-        how["warm"] + how["window"] + 2 * channel.airtime,
-        clock=PoissonClock(rate=how["rates"]),
-        channel=channel,
-        protocol=Push(own_tick="overlap" if how["overlap"] else "drop"),
-    )
+    until = how["warm"] + how["window"] + 2 * channel.airtime
+    net = pushing(how["rates"], until, channel, "overlap" if how["overlap"] else "drop")
     traces = runs(net, how["seed"] if seed is None else seed, count)
     return surviving(traces, how["warm"], how["window"], theory_of(name))
 

@@ -122,14 +122,8 @@ def paper_bound(problem, initial="zeros"):
     """Return the corrected bound of (7) on the problem's own box."""
     start, spread, norm = first(problem, initial)
     bound, steepest = problem.box(norm)
-    return with_transient(
-        problem.steps,
-        problem.noise,
-        gradient_bound=steepest,
-        diameter=2 * bound * sqrt(problem.sizes[1]),
-        start=start,
-        spread=spread,
-    )
+    box = {"gradient_bound": steepest, "diameter": 2 * bound * sqrt(problem.sizes[1])}
+    return with_transient(problem.steps, problem.noise, start=start, spread=spread, **box)
 
 
 def all_models(exact):
@@ -222,13 +216,9 @@ def test_an_active_projection(theta_max, rate, noise):
     """The optimum is on the border of the two smaller boxes, and inside the largest."""
     far, excess, best, curve, slope = every_outcome(theta_max, rate, noise)
     steps = step_sizes(2, 1.0, rho=rate, updates=1)
-    found = with_transient(
-        steps,
-        np.full(2, noise**2),
-        gradient_bound=max(0.75 * theta_max + 1.5, 0.5 * theta_max + 0.25),
-        diameter=2 * theta_max,
-        start=3 * best**2,
-    )
+    steepest = max(0.75 * theta_max + 1.5, 0.5 * theta_max + 0.25)
+    box = {"gradient_bound": steepest, "diameter": 2 * theta_max}
+    found = with_transient(steps, np.full(2, noise**2), start=3 * best**2, **box)
     bound = [found.after(k) for k in range(len(far))]
     assert np.all(far <= bound)
     tilt = abs(slope - curve * best)

@@ -168,15 +168,15 @@ class Chain:
         world = world.mark("attempt")
         if not self.locks:
             return self.serve(world, i)
-        return self.either(
-            self.these.loss_request,
-            lambda: self.turned_away(world.mark("unheard"), i),
-            lambda: (
-                [(1.0, world.put(i, "request"))]
-                if self.these.request > 0
-                else self.after_request(world, i)
-            ),
-        )
+        return self.either(self.these.loss_request, self.unheard, self.heard, world, i)
+
+    def unheard(self, world, i):
+        return self.turned_away(world.mark("unheard"), i)
+
+    def heard(self, world, i):
+        if self.these.request > 0:
+            return [(1.0, world.put(i, "request"))]
+        return self.after_request(world, i)
 
     def after_request(self, world, i, number=0):  # noqa: ARG002
         world = world.put(i, "idle")
@@ -200,11 +200,13 @@ class Chain:
         return self.after_query(world, i, 0)
 
     def after_query(self, world, i, number):  # noqa: ARG002
-        return self.either(
-            self.these.loss_query,
-            lambda: self.unlock(world.mark("abandoned").put(i, "idle")),
-            lambda: [(1.0, world.put(i, "compute", self.these.phases))],
-        )
+        return self.either(self.these.loss_query, self.abandon, self.compute, world, i)
+
+    def abandon(self, world, i):
+        return self.unlock(world.mark("abandoned").put(i, "idle"))
+
+    def compute(self, world, i):
+        return [(1.0, world.put(i, "compute", self.these.phases))]
 
     def send(self, world, i, tries):
         world = world.mark("sent")
@@ -215,11 +217,7 @@ class Chain:
         return self.after_answer(world, i, tries)
 
     def after_answer(self, world, i, tries):
-        return self.either(
-            self.these.loss,
-            lambda: self.lost(world, i, tries),
-            lambda: self.used(world.put(i, "gone"), i, tries),
-        )
+        return self.either(self.these.loss, self.lost, self.used, world, i, tries)
 
     def lost(self, world, i, tries):
         if tries == self.these.attempts:
@@ -229,6 +227,7 @@ class Chain:
         return self.send(world, i, tries + 1)
 
     def used(self, world, i, tries):
+        world = world.put(i, "gone")
         world = world.mark("update").mark("in flight", world.open())
         return _then(self.unlock(world), lambda w: self.acknowledge(w, i, tries))
 
@@ -243,30 +242,26 @@ class Chain:
         return self.after_acknowledgement(world, i, tries)
 
     def after_acknowledgement(self, world, i, tries):
-        return self.either(
-            self.these.loss_acknowledgement,
-            lambda: self.repeat(world, i, tries),
-            lambda: [(1.0, world.put(i, "idle"))],
-        )
+        lost = self.these.loss_acknowledgement
+        return self.either(lost, self.repeat, self.rest, world, i, tries)
+
+    def rest(self, world, i, tries=0):  # noqa: ARG002
+        return [(1.0, world.put(i, "idle"))]
 
     def repeat(self, world, i, tries):
         """Send an answer again that has arrived, for want of an acknowledgement."""
         if tries == self.these.attempts:
-            return [(1.0, world.put(i, "idle"))]
+            return self.rest(world, i)
         if self.these.answer > 0:
             return [(1.0, world.put(i, "again", tries + 1))]
         return self.after_again(world, i, tries + 1)
 
     def after_again(self, world, i, tries):
-        return self.either(
-            self.these.loss,
-            lambda: self.repeat(world, i, tries),
-            lambda: self.acknowledge(world, i, tries),
-        )
+        return self.either(self.these.loss, self.repeat, self.acknowledge, world, i, tries)
 
-    def either(self, probability, happens, otherwise):
-        found = [(probability * p, w) for p, w in happens()] if probability > 0 else []
-        return found + [((1 - probability) * p, w) for p, w in otherwise()]
+    def either(self, probability, happens, otherwise, *state):
+        found = [(probability * p, w) for p, w in happens(*state)] if probability > 0 else []
+        return found + [((1 - probability) * p, w) for p, w in otherwise(*state)]
 
 
 def _then(worlds, follow):

@@ -9,13 +9,11 @@ from math import exp
 import pytest
 
 from asyncdp_sim.network.channels import Csma
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 from tests.tables import table
 
-from .networks import lasting, runs, surviving
+from .networks import pushing, runs, surviving
 from .zscores import fresh_seeds, require, seen, shared
 
 pytestmark = [
@@ -58,13 +56,8 @@ def measure(name, *, seed=None, count=RUNS, **planted):
     formula, rates, delay, window, usual, more = CASES[name]
     channel = Csma(**{"airtime": 1.0, "propagation_delay": delay, **more, **planted})
     airtime = channel.airtime
-    net = lasting(
-        len(rates),
-        WARM * airtime + window + 60 * airtime,
-        clock=PoissonClock(rate=rates),
-        channel=channel,
-        protocol=Push(own_tick="overlap" if formula in INFINITE else "drop"),
-    )
+    until = WARM * airtime + window + 60 * airtime
+    net = pushing(rates, until, channel, "overlap" if formula in INFINITE else "drop")
     traces = runs(net, usual if seed is None else seed, count)
     return surviving(traces, WARM * airtime, window, theory_of(formula, rates, airtime, delay))
 

@@ -126,11 +126,8 @@ def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
 def test_more_rows_may_judge_than_train():
     """``data.score_on = "all"``: θ* is of all rows, and ψ need not fall to 0."""
     data = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
-    parts = {
-        "data": data | {"score_on": "all"},
-        "owners": {"count": 3, "records": 150},
-        "privacy": {"epsilon": 2000.0},
-    }
+    parts = {"owners": {"count": 3, "records": 150}, "privacy": {"epsilon": 2000.0}}
+    parts["data"] = data | {"score_on": "all"}
     given = scenario(**parts)
     psi = exactly(given)
     assert abs(away(given, psi)[0]) <= 4

@@ -110,11 +110,8 @@ def test_capped_owners_release_min_poisson_k():
     require_kinds(sound(CAP))
 
 
-MECHANISMS = {
-    "laplace": {},
-    "gaussian": {"mechanism": "gaussian", "delta": 1e-6},
-    "discrete-laplace": {"mechanism": "discrete-laplace"},
-}
+MECHANISMS = {name: {"mechanism": name} for name in ("laplace", "gaussian", "discrete-laplace")}
+MECHANISMS["gaussian"]["delta"] = 1e-6
 
 
 def scenario(budget, **privacy):

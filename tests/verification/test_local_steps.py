@@ -211,21 +211,20 @@ GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 PLD = ("privacy.accountant=pld", "privacy.delta=1e-5")
 TABLE = table(__file__, "local_steps.toml")
 ACCOUNTED = TABLE["accounted"]
-EVERY = pytest.mark.parametrize(
-    "accounted",
-    [
-        pytest.param(each, id=name, marks=pytest.mark.long if "pld" in str(each) else ())
-        for name, each in ACCOUNTED.items()
-    ],
-)
 ALGORITHMS = TABLE["algorithms"]
 
 
 @COSTS
-@EVERY
+@pytest.mark.parametrize(
+    "accounted",
+    [
+        pytest.param(name, marks=pytest.mark.long if "pld" in str(settings) else ())
+        for name, settings in ACCOUNTED.items()
+    ],
+)
 def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     """The noise is that of E times as many answers of one gradient, which cost the same."""
-    several, one = scene(*accounted), scene(*OF_ONE, *accounted)
+    several, one = scene(*ACCOUNTED[accounted]), scene(*OF_ONE, *ACCOUNTED[accounted])
     records = np.array([3, 3])
     assert np.array_equal(several.noise_for(records).scale, one.noise_for(records).scale)
     for answers in (0, 1, 2):

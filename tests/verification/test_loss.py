@@ -32,16 +32,10 @@ def measure(name, *, seed=None, count=RUNS):
     """Return scores of the share delivered and of the mean number of attempts."""
     loss, attempts, protocol, length, usual = CASES[name]
     fresh, bursts = protocol == "fresh", isinstance(loss, dict)
-    net = lasting(
-        N_OWNERS,
-        length,
-        channel=Ideal(
-            loss=GilbertElliott(**loss) if bursts else loss,
-            retransmissions=attempts - 1,
-            resend="fresh" if fresh else "same",
-        ),
-        protocol=Push() if protocol == "push" else Request(),
-    )
+    resend = {"retransmissions": attempts - 1, "resend": "fresh" if fresh else "same"}
+    channel = Ideal(loss=GilbertElliott(**loss) if bursts else loss, **resend)
+    protocol = Push() if protocol == "push" else Request()
+    net = lasting(N_OWNERS, length, channel=channel, protocol=protocol)
     found = []
     for trace in runs(net, usual if seed is None else seed, count):
         rows = trace.exchanges

@@ -103,15 +103,9 @@ def servers(window, read="minimum-wait", **more):
 
 def bounds_of(task, steps, window):
     """Return what Lemma 3 takes as given."""
-    return theory.Obfuscation(
-        n_servers=S,
-        n_clients=task.clients,
-        window=window,
-        gradient_norm=steps.largest,
-        weight_bound=steps.bound,
-        additive_bound=steps.additive,
-        every_step=steps.every_step,
-    )
+    sizes = {"n_servers": S, "n_clients": task.clients, "window": window}
+    sizes |= {"gradient_norm": steps.largest, "every_step": steps.every_step}
+    return theory.Obfuscation(weight_bound=steps.bound, additive_bound=steps.additive, **sizes)
 
 
 def within_bounds(task, steps, path, window, start=0.0):

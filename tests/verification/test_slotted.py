@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network import channels, clocks, protocols
+from asyncdp_sim.network.channels import SlottedAloha
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
-from .networks import begun, lasting, runs
+from .networks import begun, pushing, runs
 from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
@@ -34,13 +34,8 @@ def rate(q, slot):
 
 def traces(name, seed=None, count=RUNS):
     n_owners, q, slot, slots, usual = CASES[name]
-    net = lasting(
-        n_owners,
-        (WARM + slots + 1) * slot,
-        clock=clocks.PoissonClock(rate=rate(q, slot)),
-        channel=channels.SlottedAloha(airtime=slot, slot=slot),
-        protocol=protocols.Push(),
-    )
+    channel = SlottedAloha(airtime=slot, slot=slot)
+    net = pushing([rate(q, slot)] * n_owners, (WARM + slots + 1) * slot, channel)
     return runs(net, usual if seed is None else seed, count)
 
 

@@ -60,6 +60,10 @@ def query(k: int, count: int = 1) -> np.ndarray:
     return np.tile([0.1 * k, -0.05 * k], (count, 1))
 
 
+def exactly(reply: answering.AnswerModel, owner: int, k: int) -> np.ndarray:
+    return reply.gradients.gradient(np.array([owner]), query(k))[0]
+
+
 def seen(
     of: Scenario, reply: answering.AnswerModel, *name: Any
 ) -> tuple[np.ndarray, answering.Answers]:
@@ -86,14 +90,8 @@ def losses(of: Scenario) -> list[Score]:
     moved = XI * (1 if of.privacy.adjacency == "added-or-removed" else 2)
     weights = dict(enumerate(RECORDS)) if sums else {OWNER: 1}
     moved *= max(weights.values())
-    middle = [
-        sum(
-            n * reply.gradients.gradient(np.array([owner]), query(k))[0, 0] / 2
-            for owner, n in weights.items()
-            for reply in sides
-        )
-        for k in range(K)
-    ]
+    every = list(product(weights.items(), sides))
+    middle = [sum(n * exactly(side, i, k)[0] for (i, n), side in every) / 2 for k in range(K)]
     scale, mu = moved * multiplier(K), K**0.5 / multiplier(K)
     scores = []
     for side, (sign, reply) in enumerate(zip((-1, 1), sides, strict=True)):
@@ -296,7 +294,7 @@ def exact(reply, bounds):
     """Return the sums (runs, K) and counts (runs, K) of such bounds, without noise, found anew."""
     sums, counts = np.zeros((2, bounds.shape[1], K))
     for k, (owner, n) in product(range(K), enumerate(RECORDS)):
-        [answer] = reply.gradients.gradient(np.array([owner]), query(k))
+        answer = exactly(reply, owner, k)
         length = np.hypot(*answer)
         if length > 0:
             sums[:, k] += n * answer[0] * np.minimum(1, bounds[k] / length)
