@@ -127,17 +127,13 @@ def days(name, seed, factor=1):
             row += [np.mean(own > np.log(2)), np.mean(own**2)]
         rows.append(row)
     mean, tail, square, product, *own = np.array(rows).T
+    tails, squares = (list(enumerate(own[first::2], start=1)) for first in (0, 1))
     return {
         "mean": [score("gap", mean, 1)],
-        "tail": [
-            score("P(gap > 2)", tail, np.exp(-2)),
-            *(score(f"P(gap > ln 2) of {i}", x, 0.5) for i, x in enumerate(own[0::2], start=1)),
-        ],
-        "second": [
-            score("gap²", square, 2),
-            score("successive gaps", product, 1),
-            *(score(f"gap² of {i}", x, 2) for i, x in enumerate(own[1::2], start=1)),
-        ],
+        "tail": [score("P(gap > 2)", tail, np.exp(-2))]
+        + [score(f"P(gap > ln 2) of {i}", x, 0.5) for i, x in tails],
+        "second": [score("gap²", square, 2), score("successive gaps", product, 1)]
+        + [score(f"gap² of {i}", x, 2) for i, x in squares],
     }
 
 

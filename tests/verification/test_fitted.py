@@ -35,15 +35,9 @@ NETWORKS = pytest.mark.parametrize(("name", "presence"), list(product(PROTOCOLS,
 
 
 def network(protocol, availability, until):
-    return networks.lasting(
-        len(RATES),
-        until,
-        clock=clocks.PoissonClock(rate=RATES),
-        availability=availability,
-        compute=laws.Lognormal(mean=0.1, cv=0.8),
-        latency=Latency(answer=laws.Gamma(mean=0.02, cv=0.5)),
-        protocol=protocol,
-    )
+    parts = {"clock": clocks.PoissonClock(rate=RATES), "compute": laws.Lognormal(mean=0.1, cv=0.8)}
+    parts |= {"latency": Latency(answer=laws.Gamma(mean=0.02, cv=0.5)), "protocol": protocol}
+    return networks.lasting(len(RATES), until, availability=availability, **parts)
 
 
 def table_of(name, presence, until, folder):

@@ -62,18 +62,16 @@ def measure(case, traces, seed):
     mean, second, p = exact.mean[-1], exact.second[-1], objective.n_features
     path = np.einsum("ac,kab,bc->kc", axes, exact.second[1:], axes).mean(axis=0)
     size, spread = np.max(np.abs(mean)), np.sqrt(np.diag(second))
+    pairs = [(a, b) for a in range(p) for b in range(a + 1)]
     return {
         "mean": [score(f"θ_{a}", last[:, a], mean[a], size) for a in range(p)],
         "second": [
             *(score(f"ψ at {k}", psi[:, c], fitness[k]) for c, k in enumerate(KS)),
-            *(
-                score(f"u_{a} u_{b}", square[:, a, b], second[a, b], spread[a] * spread[b])
-                for a in range(p)
-                for b in range(a + 1)
-            ),
+            *(score(f"u_{a} u_{b}", square[:, a, b], second[a, b], spread[a] * spread[b])
+              for a, b in pairs),
             *(score(f"path along axis {c}", along[:, c], path[c]) for c in range(p)),
         ],
-    }
+    }  # fmt: skip
 
 
 def fabricated(count=REPLICATES, seed=SEED):

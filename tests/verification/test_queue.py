@@ -54,18 +54,13 @@ def measure(name, **how):
         beyond = [np.mean(kept > t) for t in (0, *times)]
         rows.append([kept.mean(), np.mean(kept**2), *beyond])
     mean, square, waited, *late = np.array(rows).T
+    waits_beyond = zip(times, late, strict=True)
+    exact_square = mean_square(rate, m, second * m**2, third * m**3)
+    tails = [score(f"wait longer than {t:g}", x, tail(rate, m, t)) for t, x in waits_beyond]
     return {
         "mean": [score("mean wait", mean, fifo_wait(rate, m, second * m**2))],
-        "second": [
-            score("mean square wait", square, mean_square(rate, m, second * m**2, third * m**3))
-        ],
-        "tail": [
-            score("wait", waited, rate * m),
-            *(
-                score(f"wait longer than {t:g}", x, tail(rate, m, t))
-                for t, x in zip(times, late, strict=True)
-            ),
-        ],
+        "second": [score("mean square wait", square, exact_square)],
+        "tail": [score("wait", waited, rate * m), *tails],
     }
 
 

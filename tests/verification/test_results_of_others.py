@@ -23,6 +23,7 @@ from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
 from scenarios.papers.claims import result
 from scenarios.papers.problem import ends, late_psi, objective, scenario
+from tests.tables import table
 
 from .zscores import Score, deviate, require, score, seen, shared, two_stages
 
@@ -31,10 +32,8 @@ pytestmark = [
     pytest.mark.oracle("limit and rate of learning with absent owners or with dispatched tasks"),
 ]
 
-LIKE = {"bias": "bias-of-absence", "waves": "absence-in-waves", "lasting": "absence-that-lasts"}
-RUNS = {"bias": 300, "waves": 30, "lasting": 30, "routing": 60}
-ERRORS = {"bias": 0.1, "waves": 0.05, "lasting": 0.05, "routing": 0.11}
-"""Largest relative standard errors: of ψ and times, and of models relative to the bias at stake."""
+TABLE = table(__file__, "results_of_others.toml")
+LIKE, RUNS, ERRORS, FAULTS = (TABLE[name] for name in ("like", "runs", "errors", "faults"))
 CHOICES = ((routing.EVEN_CHANCES, 10), ("the fast eight times as often", 4))
 AFTER, NETWORKS = 40, 200
 """Update k at which tasks handed out are looked at, and networks of the prediction."""
@@ -134,16 +133,9 @@ def test_runs_are_as_predicted(name):
     require(once(name), error=ERRORS[name])
 
 
-FAULTS = {
-    "chances in the wrong order": ("bias", ("availability.probability=[0.2, 0.5, 0.8, 1.0]",)),
-    "steps half as long again": ("waves", ("algorithm.step=0.15",)),
-    "steps that are not divided by shares": ("lasting", ('algorithm.selection="uniform"',)),
-}
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_seen(fault):
-    name, settings = FAULTS[fault]
+    name, *settings = FAULTS[fault]
     assert seen(measure(name, settings=settings, count=30)) > 5
 
 
