@@ -155,11 +155,8 @@ def test_as_many_pure_answers_as_fit_in_decimals():
 
 MECHANISMS = [("laplace", None), ("discrete-laplace", None), ("gaussian", 1e-6)]
 UNEQUAL = [0.3, 2.0, 0.7, 10.0]
-BUDGETS = {
-    "cap": PerOwnerCap(answers=[1, 7, 50, 50]),
-    "until-spent": UntilSpent(answers=9),
-    "price": UntilSpent(per_answer=0.01),
-}
+PRICE = UntilSpent(per_answer=0.01)
+BUDGETS = [PerOwnerCap(answers=[1, 7, 50, 50]), UntilSpent(answers=9), PRICE]
 
 
 def shared_by(owners, mechanism, delta, budget):
@@ -170,12 +167,12 @@ def shared_by(owners, mechanism, delta, budget):
 @together
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
 @pytest.mark.parametrize("owners", [1, 2, 3, 4])
-@pytest.mark.parametrize("name", BUDGETS)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_owners_that_share_a_record_spend_the_least_epsilon_together(
-    owners, mechanism, delta, name
+    owners, mechanism, delta, budget
 ):
     """Whichever κ they are, however many answers each has released."""
-    accountant = shared_by(owners, mechanism, delta, BUDGETS[name])
+    accountant = shared_by(owners, mechanism, delta, budget)
     rng = np.random.default_rng(94)
     least = min(UNEQUAL) if owners > 1 else max(UNEQUAL)
     rows = [accountant.answers, *(rng.integers(0, accountant.answers + 1) for _ in range(20))]
@@ -188,7 +185,7 @@ def test_owners_that_share_a_record_spend_the_least_epsilon_together(
             rho = np.sort(accountant.zcdp(released))[-owners:].sum()
             exact = 0.0 if rho == 0 else own.gaussian_epsilon(1 / sqrt(2 * rho), delta)
             assert together == pytest.approx(exact, rel=1e-9)
-    if name != "price":
+    if budget is not PRICE:
         assert accountant.together(rows[0], owners) == pytest.approx(least, rel=1e-5)
 
 

@@ -46,13 +46,10 @@ def heard(seed, factor=1):
 
 # Oracle 3: exponential periods
 
-CHAINS = {"periods": (2.0, 0.25, 0.75, 40.0, 50)}
-"""λ, a, b, window, owners."""
 
-
-def modulated(name, seed, factor=1):
+def modulated(seed, factor=1):
     """Return scores of the number of updates of an owner in a window."""
-    rate, leaving, returning, window, n_owners = CHAINS[name]
+    rate, leaving, returning, window, n_owners = 2.0, 0.25, 0.75, 40.0, 50
     availability = OnOff(on=Exponential(mean=1 / leaving), off=Exponential(mean=1 / returning))
     net = lasting(n_owners, window, clock=PoissonClock(rate=rate), availability=availability)
     mean = rate * window * on_fraction(1 / leaving, 1 / returning)
@@ -156,7 +153,7 @@ def any_phase(seed, factor=1):
 MEASURES = {
     **{f"thinning {name}": partial(listening, name) for name in LISTENING},
     "thinning, a window": heard,
-    **{f"exponential {name}": partial(modulated, name) for name in CHAINS},
+    "exponential periods": modulated,
     **{f"{span} {name}": partial(alternating, name, span) for name, span in SPANS},
     **{f"diurnal {name}": partial(days, name) for name in DAYS},
     "diurnal, phases drawn": any_phase,

@@ -104,8 +104,10 @@ def random_problem(seed):
     laplace = 2 * g.uniform(0.1, 3) * updates / (records * 10 ** g.uniform(-1, 2, size=n))
     variance = 2 * laplace**2 * g.choice([0.0, 1.0], p=[0.1, 0.9])
     numbers = {"rho": rate * updates**2, "updates": updates, "probability": often}
-    numbers |= {"central_step": "text" if g.random() < 0.3 else "proof"}
-    numbers |= {"inverse_rate": inverse_rate}
+    numbers |= {
+        "central_step": "text" if g.random() < 0.3 else "proof",
+        "inverse_rate": inverse_rate,
+    }
     return Problem(gram, moment, weights, sigma, variance, numbers)
 
 

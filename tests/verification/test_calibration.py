@@ -223,11 +223,10 @@ def drawn(place: int, seed: int, source: np.random.Generator) -> dict:
     channel = IDEAL | one({}, {}, {"loss": 0.2}, {"loss": source.uniform(0, 0.4, size=n).tolist()})
     channel |= of("loss")
     channel |= of("resent")
+    ends = {"updates": updates, "record_every": updates}
     fields = {
         "id": "calibration",
-        "run": {
-            "seed": seed + place, "updates": updates, "record_every": updates, "replicates": 100,
-        },
+        "run": {"seed": seed + place, "replicates": 100} | ends,
         "owners": {"count": n, "records": records},
         "availability": of("availability"),
         "data": {

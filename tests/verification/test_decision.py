@@ -181,10 +181,8 @@ def test_equal_models_are_no_gain():
     """Constant targets: every model says the same, and rounding decides nothing."""
     rows = of_constants(np.random.default_rng(0))
     joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 + 1e-16))
-    options = {"own_best": "linear"}
-    gain = laws.judge_by_cross_validation(
-        rows, laws.met(rows, joint), laws.SIGMA, np.random.default_rng(1), **options
-    )
+    models, generator = laws.met(rows, joint), np.random.default_rng(1)
+    gain = laws.judge_by_cross_validation(rows, models, laws.SIGMA, generator, own_best="linear")
     assert gain.gain.value == 0
     assert gain.verdict is Verdict.NO_DIFFERENCE
 

@@ -29,17 +29,6 @@ def network_of(protocol):
     return network(3, UPDATES, compute=WORK, protocol=protocol)
 
 
-def measure(policy):
-    """Return scores of two tasks among three owners: times between returns, and whose they are."""
-    traces = runs(network_of(Dispatch(tasks=2, policy=policy)), 2301, RUNS)
-    every = [trace.updates[UPDATES // 5 :] for trace in traces]
-    flows = RATES * (RATES.sum() - RATES) / RATES.sum()
-    found = [score("returns", [gap(rows) for rows in every], 1 / flows.sum())]
-    for owner, share in enumerate(flows / flows.sum(), 1):
-        found.append(score("share", [np.mean(rows["owner"] == owner) for rows in every], share))
-    return found
-
-
 @TASKS
 def test_a_task_each_goes_back_to_its_owner():
     """With N tasks whoever answers is the only one without any."""
@@ -55,7 +44,13 @@ def test_a_task_each_goes_back_to_its_owner():
 @TASKS
 def test_one_task_less_leaves_one_owner_idle():
     """Who is idle, i, is relieved by j at rate μ_j/2, so that P(i) is in proportion to μ_i."""
-    require(measure(ShortestQueue()), error=0.05)
+    traces = runs(network_of(Dispatch(tasks=2, policy=ShortestQueue())), 2301, RUNS)
+    every = [trace.updates[UPDATES // 5 :] for trace in traces]
+    flows = RATES * (RATES.sum() - RATES) / RATES.sum()
+    found = [score("returns", [gap(rows) for rows in every], 1 / flows.sum())]
+    for owner, share in enumerate(flows / flows.sum(), 1):
+        found.append(score("share", [np.mean(rows["owner"] == owner) for rows in every], share))
+    require(found, error=0.05)
 
 
 @STALENESS

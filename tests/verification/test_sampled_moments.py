@@ -60,12 +60,7 @@ def test_expected_psi_of_sampled_answers_is_what_is_simulated(way):
 
 def test_what_is_not_exact_says_why():
     """No law of the order, clipping, too many features."""
-    told = {
-        "whose spread depends on the model": ("clock.kind=gamma", "clock.rate=1", "clock.cv=0.5"),
-        "not linear": ("privacy.sensitivity={kind='clip', bound=1.0}",),
-        "too many fourth moments": ("data.features=80", "owners.records=20"),
-    }
-    for said, settings in told.items():
+    for said, settings in table(__file__, "refused.toml")["moments"]:
         found = expected_psi(population(scene("sampled-answers", *settings), private=False))
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)
