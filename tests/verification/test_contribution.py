@@ -77,7 +77,8 @@ def measure(n_owners, *, seed=1, count=RUNS):
     """Return scores by kind."""
     law = all_contributed(n_owners, 200)
     spans = [int(np.argmax(law >= level)) for level in (0.5, 0.7, 0.9)]
-    middle = int(np.argmax(np.cumsum(answers(n_owners, SEGMENT)) >= 0.5))
+    at_most = np.cumsum(answers(n_owners, SEGMENT))
+    middle = int(np.argmax(at_most >= 0.5))
     expected = SEGMENT / n_owners
     rows, total = [], np.zeros(n_owners)
     net = network(n_owners, UPDATES[n_owners], clock=PoissonClock())
@@ -92,12 +93,11 @@ def measure(n_owners, *, seed=1, count=RUNS):
         within = [np.mean(length <= span) for span in spans]
         rows.append([length.mean(), np.mean(hits <= middle), chi2.mean(), *within])
     mean, low, spread, *within = np.array(rows).T
-    below = float(np.cumsum(answers(n_owners, SEGMENT))[middle])
     return {
         "mean": [score("updates until all", mean, mean_until_all(n_owners))],
         "tail": [
             *(score(f"P(M ≤ {m})", x, law[m]) for m, x in zip(spans, within, strict=True)),
-            score(f"P(answers ≤ {middle})", low, below),
+            score(f"P(answers ≤ {middle})", low, at_most[middle]),
         ],
         "second": [score("spread of answers", spread, n_owners - 1)],
         "owners": [counts("owner", total, np.full(n_owners, 1 / n_owners))],

@@ -89,7 +89,7 @@ def test_the_last_sender_cannot_send_in_the_next_slot(name):
 @pytest.mark.no_evidence
 def test_attempts_taken_for_independent_are_seen():
     """The textbook's q = p, at the same clocks."""
-    n_owners, q, slot, _, _ = CASES["ten"]
+    n_owners, q, slot, *_ = CASES["ten"]
     p = -expm1(-rate(q, slot) * slot)
     textbook = n_owners * p * (1 - p) ** (n_owners - 1)
     alone = sound("ten")[1]
