@@ -16,6 +16,7 @@ from math import fsum, isfinite
 from typing import TypeVar
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 State = TypeVar("State", bound=Hashable)
 Rates = Callable[[State], Iterable[tuple[float, State]]]
@@ -70,17 +71,25 @@ def stationary(rates: Rates[State], start: State, largest: int = LARGEST) -> dic
         As :func:`explore`, and if the chain is reducible: some state does not lead back.
     """
     chain = explore(rates, start, largest)
-    _check_irreducible(chain, start)
+    balance = _generator(chain).T  # row i: flow into state i less flow out of it
+    _, parts = connected_components(balance, connection="strong")
+    stuck = [state for state, part in zip(chain, parts, strict=True) if part != parts[0]]
+    if stuck:
+        raise ValueError(f"reducible: {stuck[0]!r} does not lead back to {start!r}")
+    balance[-1] = 1.0  # one balance equation is superfluous; the probabilities sum to 1 instead
+    sums = np.append(np.zeros(len(chain) - 1), 1.0)
+    return dict(zip(chain, np.linalg.solve(balance, sums).tolist(), strict=True))
+
+
+def _generator(chain):
+    """Return Q: the rates between states, and out of them on the diagonal."""
     index = {state: i for i, state in enumerate(chain)}
-    balance = np.zeros((len(chain), len(chain)))  # row i: flow into state i less flow out of it
+    found = np.zeros((len(chain), len(chain)))
     for state, out in chain.items():
         for following, rate in out.items():
-            balance[index[following], index[state]] += rate
-            balance[index[state], index[state]] -= rate
-    balance[-1] = 1.0  # one balance equation is superfluous; the probabilities sum to 1 instead
-    sums = np.zeros(len(chain))
-    sums[-1] = 1.0
-    return dict(zip(chain, np.linalg.solve(balance, sums).tolist(), strict=True))
+            found[index[state], index[following]] += rate
+            found[index[state], index[state]] -= rate
+    return found
 
 
 def flow(law: dict[State, float], counted: Callable[[State], float]) -> float:
@@ -125,22 +134,16 @@ def growth(moves, start, held, largest=LARGEST):
     law = stationary(lambda state: ((r, y) for y, r in chain[state].items()), first, largest)
     index = {state: i for i, state in enumerate(chain)}
     pi = np.array([law[state] for state in chain])
-    generator = np.zeros((len(chain), len(chain)))
     counts: dict[str, list[tuple[int, int, float, float]]] = {}
     sums: dict[str, np.ndarray] = {}
-    for x, (state, out) in enumerate(chain.items()):
-        for following, rate in out.items():
-            generator[x, index[following]] += rate
-            generator[x, x] -= rate
+    for x, state in enumerate(chain):
         for rate, following, marks in moves(state):
             for name, amount in marks.items():
                 counts.setdefault(name, []).append((x, index[following], rate, amount))
         for name, amount in held(state).items():
             sums.setdefault(name, np.zeros(len(chain)))[x] = amount
-    shifted = generator - pi  # Q − 1π, regular
-    begin = np.zeros(len(chain))
-    for state, probability in start.items():
-        begin[index[state]] += probability
+    shifted = _generator(chain) - pi  # Q − 1π, regular
+    begin = np.array([start.get(state, 0.0) for state in chain])
     names = [*counts, *sums]
     per_time = np.zeros((len(names), len(chain)))
     for f, name in zip(per_time, names, strict=True):
@@ -155,19 +158,3 @@ def growth(moves, start, held, largest=LARGEST):
             spread += pi[x] * rate * amount * (amount + 2 * h[y])
         found[name] = Growth(float(pi @ f), float(begin @ h), float(spread))
     return found
-
-
-def _check_irreducible(chain: dict[State, dict[State, float]], start: State) -> None:
-    into: dict[State, list[State]] = {state: [] for state in chain}
-    for state, out in chain.items():
-        for following in out:
-            into[following].append(state)
-    leads_back, waiting = {start}, [start]
-    while waiting:
-        for before in into[waiting.pop()]:
-            if before not in leads_back:
-                leads_back.add(before)
-                waiting.append(before)
-    stuck = [state for state in chain if state not in leads_back]
-    if stuck:
-        raise ValueError(f"reducible: {stuck[0]!r} does not lead back to {start!r}")

@@ -5,13 +5,13 @@ from dataclasses import astuple
 
 import pytest
 
-from . import shared, zscores
+from . import zscores
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _place_of_scores(tmp_path_factory):
     if "PYTEST_XDIST_WORKER" in os.environ:
-        shared.place = tmp_path_factory.getbasetemp().parent
+        zscores.place = tmp_path_factory.getbasetemp().parent
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,14 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from asyncdp_sim.decision import (
-    CrossValidation,
-    FreshRows,
-    Gain,
-    JointModels,
-    LinearModels,
-    OwnRows,
-)
+from asyncdp_sim import decision
 from asyncdp_sim.decision.rows import probabilities
 
 SIGMA = 1e-3
@@ -55,11 +48,11 @@ class Law:
         common = generator.standard_normal(shape) * 0.6
         return (common + self.away * generator.choice([-1.0, 1.0], shape)) / self.scale
 
-    def joint(self, generator: np.random.Generator, count: int) -> LinearModels:
+    def joint(self, generator: np.random.Generator, count: int) -> decision.LinearModels:
         noise = generator.standard_normal((count, *self.common.shape)) * self.noise / self.scale
-        return LinearModels(self.common + noise, np.zeros((count, len(self.common))))
+        return decision.LinearModels(self.common + noise, np.zeros((count, len(self.common))))
 
-    def rows(self, generator: np.random.Generator, count: int) -> OwnRows:
+    def rows(self, generator: np.random.Generator, count: int) -> decision.OwnRows:
         persons = np.arange(count) // self.persons
         names = persons[-1] + 1
         x = generator.standard_normal((names, self.columns))[persons] * self.scale
@@ -68,30 +61,32 @@ class Law:
             own = generator.standard_normal(count)
             if self.persons > 1:
                 own = 0.3 * own + generator.standard_normal(names)[persons]
-            return OwnRows(x, z[:, 0] + own, 0, persons)
+            return decision.OwnRows(x, z[:, 0] + own, 0, persons)
         chances = probabilities(z).cumsum(axis=1)
         y = (chances < generator.random((count, 1))).sum(axis=1)
-        return OwnRows(x, np.minimum(y, self.classes - 1).astype(float), self.classes, persons)
+        return decision.OwnRows(
+            x, np.minimum(y, self.classes - 1).astype(float), self.classes, persons
+        )
 
 
-def met(rows: OwnRows, joint: LinearModels) -> JointModels:
+def met(rows: decision.OwnRows, joint: decision.LinearModels) -> decision.JointModels:
     """Return joint models as an owner of these rows meets them."""
-    return JointModels(joint.scores(rows.columns), joint)
+    return decision.JointModels(joint.scores(rows.columns), joint)
 
 
-def judge_by_cross_validation(rows, joint, sigma, generator, **options) -> Gain:
+def judge_by_cross_validation(rows, joint, sigma, generator, **options) -> decision.Gain:
     """Return the gain judged on the owner's own rows, each of which is left out in turn."""
-    [gain] = CrossValidation(rows, sigma, generator, **options).judge(joint)
+    [gain] = decision.CrossValidation(rows, sigma, generator, **options).judge(joint)
     return gain
 
 
-def judge_fresh(rows, joint, fresh, as_is, sigma, generator, **options) -> Gain:
+def judge_fresh(rows, joint, fresh, as_is, sigma, generator, **options) -> decision.Gain:
     """Return the gain judged on rows apart, which the joint models predict ``as_is``."""
-    [gain] = FreshRows(rows, fresh, sigma, generator, **options).judge(joint, as_is)
+    [gain] = decision.FreshRows(rows, fresh, sigma, generator, **options).judge(joint, as_is)
     return gain
 
 
-def on_fresh_rows(law: Law, seed: int, count: int, apart: int, runs: int) -> Gain:
+def on_fresh_rows(law: Law, seed: int, count: int, apart: int, runs: int) -> decision.Gain:
     """Return the gain of a new owner, judged on rows apart."""
     generator = np.random.default_rng([seed, 1])
     rows, others = law.rows(generator, count), law.rows(generator, apart)

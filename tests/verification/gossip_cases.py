@@ -2,14 +2,18 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 
 from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.per_update import moments
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace.vocabulary import UPDATES
 
 
@@ -26,8 +30,7 @@ class OwnersOnly:
 
 def uniform_traces(generator, replicates, n_owners, updates):
     """Return traces whose owners are independent and uniform."""
-    owners = generator.integers(n_owners, size=(replicates, updates))
-    return [OwnersOnly(row) for row in owners]
+    return [OwnersOnly(row) for row in generator.integers(n_owners, size=(replicates, updates))]
 
 
 def correlated(n_owners, records, n_features, sigma, seed, spread=0.4, noise=0.5):
@@ -35,8 +38,7 @@ def correlated(n_owners, records, n_features, sigma, seed, spread=0.4, noise=0.5
     g = np.random.default_rng(seed)
     truth = g.normal(size=n_features)
     features, targets = [], []
-    for number in range(n_owners):
-        count = records * (number + 2)
+    for count in range(2 * records, (n_owners + 2) * records, records):
         x = g.normal(size=(count, 1)) + spread * g.normal(size=(count, n_features))
         features.append(x)
         targets.append(x @ truth + noise * g.normal(size=count))
@@ -59,13 +61,8 @@ class Case:
     @property
     def process(self):
         """The random affine map of theory."""
-        return gossip_map_of(
-            self.objective,
-            rho=self.rho,
-            updates=self.updates,
-            central_step=self.central_step,
-            probability=self.probability,
-        )
+        how = {"central_step": self.central_step, "probability": self.probability}
+        return gossip_map_of(self.objective, rho=self.rho, updates=self.updates, **how)
 
     @property
     def variance(self):
@@ -78,6 +75,15 @@ class Case:
         spec = AsyncGossip(rho=self.rho, central_step=self.central_step, initial=self.initial)
         o = self.objective
         return spec.steps(Setting(o.weights, o.n_features, self.updates, o.sigma, o.theta_max))
+
+    @property
+    def reply(self):
+        """The simulator's answers."""
+        return AnswerModel(self.objective, LaplaceNoise(self.scale, self.noise))
+
+    def moments(self, variance):
+        """Return the exact moments, with such a variance of each owner's noise."""
+        return moments(self.process, variance, noise=self.noise, initial=self.initial)
 
     def but(self, **changes):
         """Return the same case with something changed."""
@@ -126,44 +132,15 @@ def dense_moments(case):
     return np.array(means), np.array(seconds)
 
 
-class _Signs:
-    """Stands for a replicate's random streams; its noise is a given row of signs."""
+class _TwoPoint(LaplaceNoise):
+    """Noise of mean 0 and the mechanism's variance that takes the values ±√2 b, by given signs."""
 
-    def __init__(self, signs):
-        self._signs = signs
+    added: ClassVar = None
+    """The outcomes are enumerated for the loop that defines replay."""
 
-    def generator(self, *name):
-        assert name == ("noise",)
-        return self._signs
-
-
-@dataclass(frozen=True)
-class _TwoPoint:
-    """Noise of mean 0 and the mechanism's variance that takes the values ±√2 b."""
-
-    scale: np.ndarray
-    shape: str
-
-    @property
-    def added(self):
-        """None: the outcomes are enumerated for the loop that defines replay."""
-        return None
-
-    def width(self, size):
-        """Return how many numbers are drawn for an answer of ``size`` numbers."""
-        return size
-
-    def drawing(self, size):
-        """Return what gives the next rows."""
-        return lambda generator, count: self.rows(generator, count, size)
-
-    def add_noise(self, owners, gradients, rows):
-        """Return the gradients with the noise on them."""
-        return gradients + rows * self.scale[owners, None]
-
-    def rows(self, generator, count, n_features):
+    def rows(self, signs, count, n_features):
         """Return the given rows, and zeros in place of those that no answer will take."""
-        given = generator.reshape(-1, n_features if self.shape == "vector" else 1)
+        given = signs.reshape(-1, n_features if self.shape == "vector" else 1)
         found = np.zeros((count, n_features))
         found[: len(given)] = np.sqrt(2) * given
         return found
@@ -179,13 +156,14 @@ def enumerated(case):
     draws = t * (o.n_features if case.noise == "vector" else 1) if np.any(case.scale) else 0
     patterns = np.array(list(itertools.product((-1.0, 1.0), repeat=draws)))
     sequences = np.array(list(itertools.product(range(o.n_owners), repeat=t)))
-    chance = np.full(o.n_owners, 1 / o.n_owners)
-    chance = chance if case.probability is None else case.probability
+    uniform = np.full(o.n_owners, 1 / o.n_owners)
+    chance = uniform if case.probability is None else case.probability
     weight = np.repeat(np.prod(chance[sequences], axis=1), len(patterns)) / len(patterns)
     traces = [OwnersOnly(row) for row in np.repeat(sequences, len(patterns), axis=0)]
     if draws == 0:
         patterns = np.zeros((1, t))
-    scopes = [_Signs(row) for row in np.tile(patterns, (len(sequences), 1))]
+    signs = np.tile(patterns, (len(sequences), 1))
+    scopes = [SimpleNamespace(generator=lambda _, row=row: row) for row in signs]
     noise = _TwoPoint(case.scale, case.noise)
     path = replay(traces, case.steps, AnswerModel(o, noise), scopes, 1)
     deviation = path.central - o.optimum

@@ -1,7 +1,6 @@
 """An attack on what a node claims: a test that is learned from what nodes are sent in runs."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,14 +24,14 @@ class Seen(Wrapped):
     def __init__(self, steps: AveragingSteps, pool: set[int]) -> None:
         super().__init__(steps)
         self.pool, self._first = pool, 0 if steps.learner else 1
-        self.noted: list[Any] = []
+        self.noted = []
 
     def nodes(self, owner: int, peer: int) -> list[int]:
         """Return whose vectors are noted of a meeting."""
         met = {owner, peer}
         return sorted(met) if met & self.pool else []
 
-    def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
+    def apply(self, state: AveragingState, turn: AnswerBatch, points, answers) -> None:
         """Note the vectors, once they are put in."""
         super().apply(state, turn, points, answers)
         assert turn.peers is not None
@@ -53,8 +52,7 @@ def attack_on_views(scenario: Scenario, doubt: float) -> list[Check]:
     trace = simulate(scenario.network, streams.within("replicate", 1))
     multiplier = problem.accountant.multiplier
     assert multiplier is not None
-    squared = observer.squared(multiplier, trace)[:, :n]
-    known = np.nan_to_num(squared)
+    known = np.nan_to_num(observer.squared(multiplier, trace)[:, :n])
     if not known.any():
         return []
     owner, node = np.random.default_rng(scenario.run.seed).choice(np.argwhere(known > 0)).tolist()
@@ -93,7 +91,7 @@ def scores(problem, trace, seen, owner, moved, seed, runs):
     return np.array(seen.noted).T
 
 
-def best_test(first: Any, second: Any) -> Any:
+def best_test(first, second):
     """Return the direction that tells two lots of runs apart best, of one covariance."""
     within = (np.cov(first.T) + np.cov(second.T)) / 2
     apart = second.mean(axis=0) - first.mean(axis=0)

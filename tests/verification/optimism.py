@@ -1,8 +1,6 @@
 """A planted fault: privacy loss distributions taken on the optimistic side."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,15 +8,8 @@ import pytest
 from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair, LossCells
 
-CACHED: tuple[Callable[..., Any], ...] = (
-    composition.together,
-    composition.fine_step,
-    composition._orders,
-    composition.charge_of,
-    composition.answers_of,
-    composition._epsilon,
-    composition._told,
-)
+NAMES = ("together", "fine_step", "_orders", "charge_of", "answers_of", "_epsilon", "_told")
+CACHED = tuple(getattr(composition, name) for name in NAMES)
 
 
 def rounded_down(patch: pytest.MonkeyPatch) -> None:
@@ -35,4 +26,4 @@ def rounded_down(patch: pytest.MonkeyPatch) -> None:
 def forgotten() -> None:
     """Forget what was worked out, with the fault and without."""
     for each in CACHED:
-        each.cache_clear()  # type: ignore[attr-defined]
+        each.cache_clear()

@@ -6,6 +6,7 @@ Gaussian answers of noise multiplier z compose exactly: m of them are one of z/�
 
 from functools import cache
 from math import inf, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +16,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtr
 
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants.own import (
-    gaussian_answers,
-    gaussian_epsilon,
-    gaussian_multiplier,
-)
+from asyncdp_sim.privacy.accountants import own
 from asyncdp_sim.privacy.budgets import PerOwnerCap, UntilSpent, pure_answers, pure_total
 from tests.one_in import one_in
 from tests.together import together
@@ -74,19 +71,19 @@ def test_noise_or_answers_one_percent_off_are_seen(wrong):
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 20.0])
 def test_a_multiplier_gives_its_epsilon_by_the_formula(epsilon, delta):
-    z = gaussian_multiplier(epsilon, delta)
+    z = own.gaussian_multiplier(epsilon, delta)
     found = ndtr(1 / (2 * z) - epsilon * z) - np.exp(epsilon) * ndtr(-1 / (2 * z) - epsilon * z)
     assert found <= delta
     assert found == pytest.approx(delta, rel=1e-3)
-    assert gaussian_epsilon(z, delta) <= epsilon
-    assert gaussian_epsilon(z, delta) == pytest.approx(epsilon, rel=1e-5)
-    assert gaussian_epsilon(z * (1 - 1e-6), delta) > epsilon  # hardly less is too little
+    assert own.gaussian_epsilon(z, delta) <= epsilon
+    assert own.gaussian_epsilon(z, delta) == pytest.approx(epsilon, rel=1e-5)
+    assert own.gaussian_epsilon(z * (1 - 1e-6), delta) > epsilon  # hardly less is too little
 
 
 def test_no_noise_and_nothing_but_noise():
-    assert gaussian_epsilon(0.0, 1e-6) == inf
-    assert gaussian_epsilon(inf, 1e-6) == 0
-    assert gaussian_multiplier(inf, 1e-6) == 0
+    assert own.gaussian_epsilon(0.0, 1e-6) == inf
+    assert own.gaussian_epsilon(inf, 1e-6) == 0
+    assert own.gaussian_multiplier(inf, 1e-6) == 0
     exact = gaussian(0.0, 1e-6)
     assert [exact.spent(np.array([k]))[0] for k in (0, 1, 5)] == [0, inf, inf]
     assert [exact.zcdp(np.array([k]))[0] for k in (0, 1, 5)] == [0, inf, inf]
@@ -107,10 +104,8 @@ def test_calibrated_noise_spends_the_budget_and_never_more():
     for _ in range(150):
         epsilon, delta = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-12, -2)
         answers = int(10 ** rng.uniform(0, 6))
-        privacy = Privacy(
-            epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=CLIP,
-            budget=PerOwnerCap(answers=answers),
-        )  # fmt: skip
+        parts = {"mechanism": "gaussian", "delta": delta, "sensitivity": CLIP}
+        privacy = Privacy(epsilon=epsilon, budget=PerOwnerCap(answers=answers), **parts)
         accountant = privacy.accountant_for(1, 1)
         released = np.array([[answers], [max(answers // 2, 1)], [1], [0]])
         charged = accountant.spent(released)[:, 0]
@@ -125,18 +120,18 @@ def test_as_many_gaussian_answers_as_fit():
     for _ in range(60):
         price, delta = 10 ** rng.uniform(-2, 0.5), 10 ** rng.uniform(-9, -3)
         epsilon = price * 10 ** rng.uniform(0, 2)
-        multiplier = gaussian_multiplier(price, delta)
-        fits = gaussian_answers(multiplier, epsilon, delta)
+        multiplier = own.gaussian_multiplier(price, delta)
+        fits = own.gaussian_answers(multiplier, epsilon, delta)
         assert fits >= 1
         assert stated(multiplier, delta, fits) <= epsilon
         assert stated(multiplier, delta, fits + 1) > epsilon
-    one = gaussian_multiplier(0.5, 1e-6)
-    assert gaussian_answers(one, 0.5, 1e-6) == 1
-    assert gaussian_answers(one * sqrt(7), 0.5, 1e-6) == 7
-    assert gaussian_answers(one * sqrt(7) * (1 - 1e-7), 0.5, 1e-6) == 6
+    one = own.gaussian_multiplier(0.5, 1e-6)
+    assert own.gaussian_answers(one, 0.5, 1e-6) == 1
+    assert own.gaussian_answers(one * sqrt(7), 0.5, 1e-6) == 7
+    assert own.gaussian_answers(one * sqrt(7) * (1 - 1e-7), 0.5, 1e-6) == 6
     for count in range(1, 400):  # to the last bit, where a root is all but a whole number
         multiplier = one * sqrt(count)
-        fits = gaussian_answers(multiplier, 0.5, 1e-6)
+        fits = own.gaussian_answers(multiplier, 0.5, 1e-6)
         assert multiplier / np.sqrt(fits) >= one * (1 - 4e-16)
         assert multiplier / np.sqrt(fits + 1) < one
 
@@ -160,25 +155,19 @@ def test_as_many_pure_answers_as_fit_in_decimals():
 
 MECHANISMS = [("laplace", None), ("discrete-laplace", None), ("gaussian", 1e-6)]
 UNEQUAL = [0.3, 2.0, 0.7, 10.0]
-BUDGETS = [
-    PerOwnerCap(answers=[1, 7, 50, 50]),
-    UntilSpent(answers=9),
-    UntilSpent(per_answer=0.01),
-]
+PRICE = UntilSpent(per_answer=0.01)
+BUDGETS = [PerOwnerCap(answers=[1, 7, 50, 50]), UntilSpent(answers=9), PRICE]
 
 
 def shared_by(owners, mechanism, delta, budget):
-    privacy = Privacy(
-        epsilon=UNEQUAL, delta=delta, mechanism=mechanism, sensitivity=CLIP, overlap=owners,
-        budget=budget,
-    )  # fmt: skip
-    return privacy.accountant_for(len(UNEQUAL), 50)
+    parts = {"mechanism": mechanism, "delta": delta, "budget": budget, "sensitivity": CLIP}
+    return Privacy(epsilon=UNEQUAL, overlap=owners, **parts).accountant_for(len(UNEQUAL), 50)
 
 
 @together
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
 @pytest.mark.parametrize("owners", [1, 2, 3, 4])
-@pytest.mark.parametrize("budget", BUDGETS, ids=["cap", "until-spent", "price"])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_owners_that_share_a_record_spend_the_least_epsilon_together(
     owners, mechanism, delta, budget
 ):
@@ -194,43 +183,39 @@ def test_owners_that_share_a_record_spend_the_least_epsilon_together(
             assert together == pytest.approx(np.sort(accountant.spent(released))[-owners:].sum())
         else:
             rho = np.sort(accountant.zcdp(released))[-owners:].sum()
-            exact = 0.0 if rho == 0 else gaussian_epsilon(1 / sqrt(2 * rho), delta)
+            exact = 0.0 if rho == 0 else own.gaussian_epsilon(1 / sqrt(2 * rho), delta)
             assert together == pytest.approx(exact, rel=1e-9)
-    if not isinstance(budget, UntilSpent) or budget.per_answer is None:
+    if budget is not PRICE:
         assert accountant.together(rows[0], owners) == pytest.approx(least, rel=1e-5)
 
 
-class Released:
+def released(*numbers):
     """A trace that knows how many answers each owner has released."""
-
-    def __init__(self, *released):
-        self.released = np.array(released)
+    return SimpleNamespace(released=np.array(numbers))
 
 
 def test_the_ledger_reports_what_a_shared_record_costs():
     pure = Pure(np.full(3, 10), np.full(3, 1.0), np.full(3, 1.0))
-    ledger = Ledger.from_traces(pure, [Released(1, 5, 3), Released(10, 0, 2)])
+    ledger = Ledger.from_traces(pure, [released(1, 5, 3), released(10, 0, 2)])
     assert ledger.released.tolist() == [[1, 5, 3], [10, 0, 2]]
     assert ledger.spent == pytest.approx(ledger.released / 10)
     assert [ledger.shared(k) for k in (1, 2, 3)] == pytest.approx([1.0, 1.2, 1.2])
     assert ledger.ratio() == 1.0
     assert ledger.zcdp is None
-    open_to_all = Ledger.from_traces(pure, [Released(1, 5, 3)], (0, 4, 0))
+    open_to_all = Ledger.from_traces(pure, [released(1, 5, 3)], (0, 4, 0))
     assert open_to_all.spent.tolist() == [[pytest.approx(0.1), inf, pytest.approx(0.3)]]
     normal = gaussian(5.0, 1e-6, epsilon=3.0)
-    [[charged]] = Ledger.from_traces(normal, [Released(8)]).zcdp
+    [[charged]] = Ledger.from_traces(normal, [released(8)]).zcdp
     assert charged == pytest.approx(8 / 50)
-    assert Ledger.from_traces(gaussian(0.0, 1e-6), [Released(8)]).ratio() is None
+    assert Ledger.from_traces(gaussian(0.0, 1e-6), [released(8)]).ratio() is None
 
 
 @pytest.mark.no_evidence
 def test_each_owners_own_part_would_be_unsound_for_unequal_budgets():
     """With ε_i/κ each, a record of owners 1 and 2 costs (0.3 + 2)/2, and owner 1 promised 0.3."""
-    promised = min(UNEQUAL)
-    each = np.array(UNEQUAL) / 2
-    naive = Pure(np.full(4, 9), each, each)
-    first_two = np.array([9, 9, 0, 0])
-    assert naive.together(first_two, 2) == pytest.approx(1.15)
-    assert naive.together(first_two, 2) > 3 * promised
+    promised, each = min(UNEQUAL), np.array(UNEQUAL) / 2
+    naive = Pure(np.full(4, 9), each, each).together(np.array([9, 9, 0, 0]), 2)
+    assert naive == pytest.approx(1.15)
+    assert naive > 3 * promised
     ours = shared_by(2, "laplace", None, UntilSpent(answers=9))
     assert ours.together(ours.answers, 2) <= promised

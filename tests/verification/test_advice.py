@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import buy
@@ -58,9 +59,8 @@ def tuned(asked):
 def invited(asked):
     found, known = invite(asked), population(asked, private=False)
     given = partial(ends, asked, dataset=known.dataset)
-    best = partial(trial, known, found.best.coalition)
-    if found.best.coalition == found.given.coalition:
-        best = given
+    same = found.best.coalition == found.given.coalition
+    best = given if same else partial(trial, known, found.best.coalition)
     return (found.best.simulated, best), (found.given.simulated, given)
 
 
@@ -107,8 +107,7 @@ def test_headlines_cover_what_independent_runs_give():
         print(f"{advise.__name__}: {int(rows[:, 1].sum())} of {len(rows)}, mean z "
               f"{rows[:, 0].mean():.2f}, half width {np.median(rows[:, 2]):.1%}; gains "
               f"{int(gains.sum())} of {len(gains)}")  # fmt: skip
-    rows = np.concatenate([rows for rows, _ in each.values()])
-    gains = np.concatenate([gains for _, gains in each.values()])
+    rows, gains = map(np.concatenate, zip(*each.values(), strict=True))
     assert len(rows) >= 300
     assert binom.cdf(int(rows[:, 1].sum()), len(rows), 0.95) > 0.01
     assert len(gains) >= 200
@@ -124,16 +123,17 @@ def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
     Among seven to ten owners there are more coalitions to be lucky than among few.
     """
     monkeypatch.setattr(
-        "asyncdp_sim.forecasts.advice.contest.afresh",
-        lambda plays, *_: {
-            choice: Played(play(range(CHOOSING, CHOOSING + 8))) for choice, play in plays.items()
-        },
+        contest, "afresh", lambda plays, *_: {c: Played(by_eight(p)) for c, p in plays.items()}
     )
-    monkeypatch.setattr("asyncdp_sim.forecasts.advice.contest.winner", most_lucky)
+    monkeypatch.setattr(contest, "winner", most_lucky)
     rows, _ = covered(invited, range(240), (7, 11))
     assert rows[:, 0].mean() * np.sqrt(len(rows)) < -4
 
 
+def by_eight(play):
+    return play(range(CHOOSING, CHOOSING + 8))
+
+
 def most_lucky(plays, *_):
     """Return choices by eight runs each."""
-    return sorted(plays, key=lambda each: plays[each](range(CHOOSING, CHOOSING + 8)).mean())
+    return sorted(plays, key=lambda choice: by_eight(plays[choice]).mean())

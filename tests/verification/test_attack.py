@@ -21,13 +21,11 @@ REPEATS = 200
 def randomised_responses(rng, runs):
     """Eight scores, each of which is worth exactly ε: the hardest that a true claim can be hit."""
     honest = np.exp(EPSILON) / (1 + np.exp(EPSILON))
-    return {
-        f"score {j}": (
-            (rng.random(runs) < 1 - honest).astype(float),
-            (rng.random(runs) < honest).astype(float),
-        )
-        for j in range(SCORES)
-    }
+
+    def both():
+        return tuple((rng.random(runs) < p).astype(float) for p in (1 - honest, honest))
+
+    return {f"score {j}": both() for j in range(SCORES)}
 
 
 def false_alarms(seed):

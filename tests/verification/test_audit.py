@@ -1,7 +1,6 @@
 """The audit: bounds that ORACLES names, planted faults that it must catch, and sound scenarios."""
 
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,20 +24,19 @@ pytestmark = [
 ]
 
 CONFIDENCE = 0.999
-
-
 SCENES = table(__file__, "scene_of_audits.toml")
+TABLE = SCENES["known"]
 
 
 def scenario(**parts):
     """One owner of 20 records that answers once, at ε = 1."""
-    fields: dict[str, Any] = scenes.fields(**SCENES["scene"])
+    fields = scenes.fields(**SCENES["scene"])
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 
 
-def audited(given, *, answers=100, runs=1000):
-    return audit(given, answers=answers, runs=runs, confidence=CONFIDENCE)
+def audited(given, *, answers=100, runs=1000, **how):
+    return audit(given, answers=answers, runs=runs, confidence=CONFIDENCE, **how)
 
 
 def whole(found):
@@ -49,15 +47,16 @@ def one(found):
     return found.checks[0].finding.epsilon
 
 
-def with_privacy(**parts):
-    return scenario(privacy=parts)
+def known(case):
+    return scenario(data={"kind": "gaussian", "features": case["p"]}, privacy=case["privacy"])
 
 
-LOSSY = {
-    "run": {"seed": 3, "updates": 2, "until": 50.0},
-    "channel": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
-}
+def declared(bound, **privacy):
+    return scenario(privacy={"sensitivity": {"kind": "declared", "bound": bound}, **privacy})
+
+
 SOUND = table(__file__, "sound_audits.toml")
+LOSSY = {part: SOUND["recomputed after losses"][part] for part in ("run", "channel")}
 """Beside Laplace and Gaussian noise, which test_audit_faults attacks by more answers."""
 
 
@@ -70,12 +69,11 @@ def test_what_is_sound_is_not_refuted(name):
 
 @pytest.mark.no_evidence
 def test_a_declared_bound_that_records_exceed_is_refuted():
-    given = with_privacy(sensitivity={"kind": "declared", "bound": 1.0})
-    assert whole(audited(given, runs=400)) > 2.0
+    assert whole(audited(declared(1.0), runs=400)) > 2.0
 
 
 def test_a_declared_bound_that_holds_is_not():
-    found = audited(with_privacy(sensitivity={"kind": "declared", "bound": 1000.0}), runs=400)
+    found = audited(declared(1000.0), runs=400)
     assert not found.exceeded
     assert whole(found) == pytest.approx(0.0, abs=0.2)  # far from what the bound would allow
 
@@ -88,10 +86,10 @@ UNCHARGED = [(400, 0.6), pytest.param(4000, 1.2, marks=pytest.mark.nightly)]
 @pytest.mark.parametrize(("runs", "least"), UNCHARGED)
 def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monkeypatch):
     """Of up to ten answers to a query, each with noise of its own, one is charged."""
-    budget = {"kind": "per-owner-cap", "answers": 2}
+    channel = LOSSY["channel"] | {"loss": 0.85, "retransmissions": 9}
+    budget = {"budget": {"kind": "per-owner-cap", "answers": 2}}
     data = {"kind": "gaussian", "features": 1}
-    channel = {"kind": "ideal", "loss": 0.85, "retransmissions": 9, "resend": "fresh"}
-    given = scenario(**LOSSY | {"channel": channel}, data=data, privacy={"budget": budget})
+    given = scenario(**LOSSY | {"channel": channel}, data=data, privacy=budget)
     # else the run is ended by its invariants
     monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
     repeat, release = Learner.repeat, Learner.release
@@ -120,13 +118,9 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monk
 @pytest.mark.no_evidence
 def test_a_public_row_of_an_owner_is_refuted():
     data = {
-        "kind": "lending",
-        "features": 2,
-        "public_records": 500,
-        "public_overlap": True,
-        "preprocessing": "pca",
-        "split": "shuffled",
-    }
+        "kind": "lending", "features": 2, "public_records": 500, "public_overlap": True,
+        "preprocessing": "pca", "split": "shuffled",
+    }  # fmt: skip
     owners = {"count": 1, "records": 2000}  # some are public: a longer one scales all the others
     found = audited(scenario(data=data, owners=owners), runs=400)
     assert whole(found) > 3.0
@@ -136,52 +130,34 @@ def test_a_public_row_of_an_owner_is_refuted():
 @pytest.mark.no_evidence
 def test_scalar_noise_and_an_l2_bound_as_published_are_refuted():
     """The two published faults."""
-    wide = {"kind": "gaussian", "features": 10}
-    scalar = scenario(data=wide, privacy={"noise": "scalar-as-published"})
-    assert one(audited(scalar, answers=200_000, runs=100)) >= 9
-    bound = {"kind": "clip", "bound": 1.0, "norm": "l2-as-published"}
-    found = audited(scenario(data=wide, privacy={"sensitivity": bound}), answers=200_000, runs=100)
-    assert one(found) > 2.0
+    scalar, l2 = (
+        one(audited(known(TABLE[f"{name} as published"]), answers=200_000, runs=100))
+        for name in ("scalar", "L2")
+    )
+    assert scalar >= 9
+    assert l2 > 2.0
 
 
 def test_workers_never_change_what_is_found(monkeypatch):
     monkeypatch.setattr(whole_run, "_RUNS_PER_CALL", 4)  # runs that a worker is given at once
-    given = scenario(**LOSSY)
-    alone = audit(given, answers=100, runs=11, confidence=CONFIDENCE)
-    assert audit(given, answers=100, runs=11, confidence=CONFIDENCE, workers=2) == alone
-
-
-TABLE = {
-    "p = 1": (1, {}, 1.0, 0.9, 1.0),
-    "p = 2": (2, {}, 1.0, 0.9, 1.0),
-    "p = 10": (10, {}, 1.0, 0.7, 1.0),
-    "L2 as published": (
-        10, {"sensitivity": {"kind": "clip", "bound": 1.0, "norm": "l2-as-published"}},
-        1.0, 2.4, 10**0.5,
-    ),
-    "scalar as published": (10, {"noise": "scalar-as-published"}, 1.0, 10.0, np.inf),
-    "15 % too little noise": (1, {}, 0.85, 1.000001, 1 / 0.85),
-}  # fmt: skip
-"""ORACLES' table: p, privacy, share of the noise, and what the audited bound must lie between."""
+    assert audited(scenario(**LOSSY), runs=11, workers=2) == audited(scenario(**LOSSY), runs=11)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", TABLE)
 def test_the_table_of_known_mechanisms(name, monkeypatch):
-    p, privacy, share, least, most = TABLE[name]
-    right = laplace.laplace_scale
-    monkeypatch.setattr(laplace, "laplace_scale", lambda *given: right(*given) * share)
+    case, right = TABLE[name], laplace.laplace_scale
+    monkeypatch.setattr(laplace, "laplace_scale", lambda *given: right(*given) * case["share"])
     begun = time.perf_counter()
-    given = scenario(data={"kind": "gaussian", "features": p}, privacy=privacy)
-    found = one(audited(given, answers=10**6, runs=100))
+    least, most = case["between"]
+    found = one(audited(known(case), answers=10**6, runs=100))
     print(f"{name}: ε ≥ {found:.4f} of [{least:g}, {most:g}], {time.perf_counter() - begun:.0f} s")
     assert least <= found <= most
 
 
 def test_what_so_many_runs_cannot_show_is_said():
     """Told apart perfectly, 100 runs show less than 10: that is no support of the claim."""
-    given = with_privacy(epsilon=10.0, sensitivity={"kind": "declared", "bound": 0.01})
-    check = audited(given, runs=100).checks[1]
+    check = audited(declared(0.01, epsilon=10.0), runs=100).checks[1]
     assert not check.exceeded
     assert 0.9 * check.most < check.finding.epsilon <= check.most
     assert "too few runs" in check.describe()
@@ -203,8 +179,7 @@ def test_all_bounds_together_have_the_confidence(monkeypatch):
     assert not audited(scenario(), runs=20).exceeded
     assert sum(doubts) == pytest.approx(1 - CONFIDENCE)
     doubts.clear()
-    declared = with_privacy(sensitivity={"kind": "declared", "bound": 1000.0})
-    assert len(audited(declared, runs=20).checks) == len(doubts) == 2
+    assert len(audited(declared(1000.0), runs=20).checks) == len(doubts) == 2
     assert sum(doubts) == pytest.approx(1 - CONFIDENCE)
 
 
@@ -234,8 +209,5 @@ def test_a_gaussian_claim_about_events_that_are_not_gaussian_is_taken_as_it_stan
     assert attack(rare, Claim(1.0, 0.1), 0.001).epsilon == 0
     assert attack(rare, Claim(1.0, 0.1, gaussian=True), 0.001).epsilon > 1
     live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live", "target": 0.01}
-    timed = scenario(
-        run=live,
-        privacy={"mechanism": "gaussian", "delta": 1e-5},
-    )
+    timed = scenario(run=live, privacy={"mechanism": "gaussian", "delta": 1e-5})
     assert not audited(timed, runs=100).checks[1].claim.gaussian

@@ -4,18 +4,19 @@ Each is planted where it could be made: in the mechanism, the accountant, the bu
 answers their noise, the ledger, replay. The audit is given nothing else than the command line is.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import asyncdp_sim.learning.replay as replay_module
 from asyncdp_sim.audits import audit
-from asyncdp_sim.learning import answers as learning_answers
-from asyncdp_sim.learning.answers import Answers, Sample
+from asyncdp_sim.learning.answers import Answers, DrawnRows, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.network.learner import Learner
@@ -59,70 +60,90 @@ FORMULAS = {"epsilon_of": epsilon_of, "amplified": amplified, "bare": bare, "inf
 def _nothing_is_kept():
     yield
     forgotten()
+    KEPT.clear()
 
 
-def scaled(where, name, factor):
-    """Plant a function of the package that returns so many times what it should."""
-
-    def plant(patch):
-        right = getattr(where, name)
-        patch.setattr(where, name, lambda *given: factor * right(*given))
-
-    return plant
+Plant = Callable[[pytest.MonkeyPatch], None]
+PLANTS: dict[str, list[Plant]] = {"losses_rounded_down": [rounded_down]}
+"""Faults by name: each a replacement of one function of the package, or several."""
 
 
-def thirty_deltas(patch):
-    right = mechanisms.gaussian_multiplier
-    patch.setattr(mechanisms, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
+def instead_of(where, name: str, fault: str | None = None) -> Callable:
+    """Plant a function in the place of a function of the package, which it is given first."""
+
+    def register(wrong: Callable) -> Callable:
+        def plant(patch: pytest.MonkeyPatch) -> None:
+            right = getattr(where, name)
+
+            def planted(*given, **how):
+                return wrong(right, *given, **how)
+
+            is_property = isinstance(right, cached_property)
+            patch.setattr(where, name, property(planted) if is_property else planted)
+
+        PLANTS.setdefault(fault or wrong.__name__, []).append(plant)
+        return wrong
+
+    return register
 
 
-def one_row(patch):
+def plant(fault: str, patch: pytest.MonkeyPatch) -> None:
+    for each in PLANTS[fault]:
+        each(patch)
+
+
+def scaled(factor: float) -> Callable:
+    return lambda right, *given: factor * right(*given)
+
+
+instead_of(mechanisms, "laplace_scale", "less_noise")(scaled(0.8))
+instead_of(LaplaceNoise, "rows", "less_in_rows")(scaled(0.8))
+# The mechanism is right, and what gives answers takes 0.8 of what it draws.
+instead_of(DrawnRows, "following", "less_in_runs")(scaled(0.8))
+instead_of(Pure, "spent", "half_charged")(scaled(0.5))
+instead_of(budgets, "_parts", "larger_parts")(scaled(1.25))
+
+
+@instead_of(mechanisms, "gaussian_multiplier")
+def thirty_deltas(right, epsilon, delta):
+    return right(epsilon, 30 * delta)
+
+
+KEPT = {}
+
+
+@instead_of(DrawnRows, "following")
+def one_row(right, self, rows):
     """All answers of a run have the noise of the first."""
-    right = learning_answers.DrawnRows.following
-    kept: dict[int, Any] = {}
-
-    def following(self, rows):
-        if id(self) not in kept:
-            kept[id(self)] = self, right(self, rows).copy()
-        return kept[id(self)][1]
-
-    patch.setattr(learning_answers.DrawnRows, "following", following)
+    if id(self) not in KEPT:
+        KEPT[id(self)] = self, right(self, rows).copy()
+    return KEPT[id(self)][1]
 
 
-def exact_where_lost(patch):
-    def unused(self, turn, points, source):  # noqa: ARG001
-        return self._reply.gradients.gradient(turn.owners, points)
-
-    patch.setattr(Answers, "unused", unused)
+@instead_of(Answers, "unused")
+def exact_where_lost(_, self, turn, points, source):  # noqa: ARG001
+    return self._reply.gradients.gradient(turn.owners, points)
 
 
-def lost_and_used_alike(patch):
+@instead_of(Answers, "unused")
+def lost_and_used_alike(_, self, turn, points, source):  # noqa: ARG001
     """Lost answers have the noise of those that are used, row by row."""
-
-    def unused(self, turn, points, source):  # noqa: ARG001
-        exact = self._reply.gradients.gradient(turn.owners, points)
-        rows = self._noise._kept[: len(turn.owners), 0]
-        return self._reply.noise.add_noise(turn.owners, exact, rows)
-
-    patch.setattr(Answers, "unused", unused)
+    exact = self._reply.gradients.gradient(turn.owners, points)
+    return self._reply.noise.add_noise(turn.owners, exact, self._noise._kept[: len(exact), 0])
 
 
-def one_record_more(patch):
+@instead_of(Privacy, "noise_for")
+def one_record_more(right, self, n, *rest):
     """Noise for n_i + 1 records."""
-    right = Privacy.noise_for
-    patch.setattr(Privacy, "noise_for", lambda self, n, *rest: right(self, n + 1, *rest))
+    return right(self, n + 1, *rest)
 
 
-def mean_over_one_less(patch):
+@instead_of(LinearRecords, "gradient")
+def mean_over_one_less(right, self, owners, points):
     """Gradients are sums over n_i records, divided by n_i − 1."""
-    right = LinearRecords.gradient
-
-    def gradient(self, owners, points):
-        held = np.array([len(y) for y in self.targets])[owners]
-        share = np.where(held > 1, held / np.maximum(held - 1, 1), 1.0)
-        return right(self, owners, points) * share[:, None]
-
-    patch.setattr(LinearRecords, "gradient", gradient)
+    held = np.array([len(y) for y in self.targets])[owners]
+    share = np.where(held > 1, held / np.maximum(held - 1, 1), 1.0)
+    return right(self, owners, points) * share[:, None]
 
 
 @pytest.fixture(autouse=True)
@@ -131,184 +152,139 @@ def books_are_not_checked(monkeypatch):
     monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
 
 
-def quota_given_back(patch):
+@instead_of(Learner, "drop")
+def quota_given_back(right, self, exchange, outcome):
     """An answer that is lost does not count."""
-    right = Learner.drop
-
-    def drop(self, exchange, outcome):
-        if outcome is ExchangeOutcome.lost:
-            self.answers_left[exchange.owner] += 1
-            self.active.add(exchange.owner)
-        right(self, exchange, outcome)
-
-    patch.setattr(Learner, "drop", drop)
+    if outcome is ExchangeOutcome.lost:
+        self.answers_left[exchange.owner] += 1
+        self.active.add(exchange.owner)
+    right(self, exchange, outcome)
 
 
-def charged_at_delivery(patch):
-    def released(self):
-        return np.bincount(self.updates["owner"], minlength=self.n_owners + 1)[1:]
-
-    patch.setattr(Trace, "released", property(released))
+@instead_of(Trace, "released")
+def charged_at_delivery(_, self):
+    return np.bincount(self.updates["owner"], minlength=self.n_owners + 1)[1:]
 
 
-def another_replay(patch):
+@instead_of(replay_module, "fold")
+def another_replay(right, *given, **how):
     """What runs publish comes from another noise than the answers that were attacked."""
-    right = replay_module.fold
-
-    def fold(*given, **how):
-        found = right(*given, **how)
-        for path in found:
-            path.final[:] *= 0.9
-        return found
-
-    patch.setattr(replay_module, "fold", fold)
+    found = right(*given, **how)
+    for path in found:
+        path.final[:] *= 0.9
+    return found
 
 
-def accounted_with_its_square(patch):
+@instead_of(privacy_spec, "bare", "accounted_with_its_square")
+def pure_with_its_square(right, epsilon, q):
     """Noise is scaled as if records were in with q², and sums are over q n_i."""
-    pure, gaussian = privacy_spec.bare, privacy_spec.sampled_gaussian
-    patch.setattr(privacy_spec, "bare", lambda e, q: pure(e, q * q))
-    patch.setattr(privacy_spec, "sampled_gaussian", lambda q: gaussian(q * q))
+    return right(epsilon, q * q)
 
 
-def drawn_more_often(patch):
-    right = LinearRecords.included
-
-    def included(self, owners, points, draws, q):
-        return right(self, owners, points, draws * q**0.5, q)
-
-    def gradient(self, owners, points, draws):
-        assert isinstance(self.records, LinearRecords)
-        return included(self.records, owners, points, draws, self.probability)
-
-    patch.setattr(Sample, "gradient", gradient)
+@instead_of(privacy_spec, "sampled_gaussian", "accounted_with_its_square")
+def gaussian_with_its_square(right, q):
+    return right(q * q)
 
 
-def only_the_first_step_is_noised(patch):
-    right = Answers.new
-
-    def new(self, turn, points):
-        noisy, asked = self.noisy_gradients, []
-
-        def once(turn, at):
-            asked.append(at)
-            exact = self._reply.gradients.gradient(turn.owners, at)
-            return noisy(turn, at) if len(asked) == 1 else exact
-
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(self, "noisy_gradients", once)
-            return right(self, turn, points)
-
-    patch.setattr(Answers, "new", new)
+@instead_of(Sample, "gradient")
+def drawn_more_often(_, self, owners, points, draws):
+    q = self.probability
+    return self.records.included(owners, points, draws * q**0.5, q)
 
 
-def one_noise_for_all_steps(patch):
-    right = Answers.new
+@instead_of(Answers, "new")
+def only_the_first_step_is_noised(right, self, turn, points):
+    noisy, asked = self.noisy_gradients, []
 
-    def new(self, turn, points):
-        kept: list[Any] = []
+    def once(turn, at):
+        asked.append(at)
+        exact = self._reply.gradients.gradient(turn.owners, at)
+        return noisy(turn, at) if len(asked) == 1 else exact
 
-        class Same:
-            def following(_, rows):  # noqa: N805
-                kept.append(drawn.following(rows).copy() if len(kept) == 0 else kept[0])
-                return kept[0]
-
-        drawn: Any = self._noise
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(self, "_noise", Same())
-            return right(self, turn, points)
-
-    patch.setattr(Answers, "new", new)
+    with pytest.MonkeyPatch.context() as inner:
+        inner.setattr(self, "noisy_gradients", once)
+        return right(self, turn, points)
 
 
-def noise_for_one_gradient_of_each(patch):
+@instead_of(Answers, "new")
+def one_noise_for_all_steps(right, self, turn, points):
+    kept = []
+
+    def following(rows):
+        kept.append(drawn.following(rows).copy() if len(kept) == 0 else kept[0])
+        return kept[0]
+
+    drawn = self._noise
+    with pytest.MonkeyPatch.context() as inner:
+        inner.setattr(self, "_noise", SimpleNamespace(following=following))
+        return right(self, turn, points)
+
+
+@instead_of(Privacy, "noise_for")
+def noise_for_one_gradient_of_each(right, *given):
     """Noise is scaled as if an answer were one gradient."""
-    right = Privacy.noise_for
-    patch.setattr(Privacy, "noise_for", lambda *given: right(*given[:5]))
+    return right(*given[:5])
 
 
-def only_the_first_step_is_charged(patch):
-    patch.setattr(Converted, "spent", lambda self, released: self.single.spent(released))
+@instead_of(Converted, "spent")
+def only_the_first_step_is_charged(_, self, released):
+    return self.single.spent(released)
 
 
-def shares_of_all(patch):
+@instead_of(mechanisms, "shared")
+def shares_of_all(right, noise, influence, _):
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
-    right = mechanisms.shared
-    patch.setattr(mechanisms, "shared", lambda noise, influence, _: right(noise, influence, 4))
+    return right(noise, influence, 4)
 
 
-def opened_anyhow(patch):
+@instead_of(Sums, "open")
+def opened_anyhow(right, self):
     """A sum is opened however few are in it."""
-    right = Sums.open
-
-    def opened(self):
-        self._aggregation = self._aggregation.model_copy(update={"least": 1})
-        yield from right(self) if len(self._gathered) > 0 else ()
-
-    patch.setattr(Sums, "open", opened)
+    self._aggregation = self._aggregation.model_copy(update={"least": 1})
+    yield from right(self) if len(self._gathered) > 0 else ()
 
 
-def colluders_forgotten(patch):
+@instead_of(NodeObserver, "squared")
+def colluders_forgotten(right, self, *given):
     """What nodes learn is worked out as if nobody put together what they see."""
-    right = NodeObserver.squared
-
-    def squared(self, *given):
-        return right(self.model_copy(update={"colluding": None}), *given)
-
-    patch.setattr(NodeObserver, "squared", squared)
+    return right(self.model_copy(update={"colluding": None}), *given)
 
 
-def noise_of_absent_owners(patch):
+@instead_of(model, "in_rounds")
+def noise_of_absent_owners(right, trace, weights, multiplier):
     """The noise in a round's sum is counted of all owners, whoever answered."""
-    right = model.in_rounds
-
-    def in_rounds(trace, weights, multiplier):
-        found = right(trace, weights, multiplier)
-        return replace(found, noise=np.full_like(found.noise, np.square(multiplier).sum()))
-
-    patch.setattr(model, "in_rounds", in_rounds)
+    found = right(trace, weights, multiplier)
+    return replace(found, noise=np.full_like(found.noise, np.square(multiplier).sum()))
 
 
-def parts_at_one_price(patch):
+@instead_of(BudgetSchedule, "equal")
+def parts_at_one_price(_, self, released):  # noqa: ARG001
     """What has a larger part is charged an equal one."""
-    patch.setattr(BudgetSchedule, "equal", lambda _, released: np.asarray(released, dtype=float))
+    return np.asarray(released, dtype=float)
 
 
-def parts_given_back(patch):
+@instead_of(Trace, "released_before", "parts_given_back")
+def used_before(_, self):
     """A lost answer's part goes to the next one."""
-
-    def before(self):
-        used = self.came_to(ExchangeOutcome.applied)
-        owners = self.exchanges["owner"]
-        return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])
-
-    def release(self, owner, message):
-        self._numbers[message] = self._released.get(owner, 0)
-
-    right = LiveLearning.apply
-
-    def apply(self, owner, message, peer=0):
-        right(self, owner, message, peer)
-        self._released[owner] = self._released.get(owner, 0) + 1
-
-    patch.setattr(Trace, "released_before", property(before))
-    patch.setattr(LiveLearning, "release", release)
-    patch.setattr(LiveLearning, "apply", apply)
+    used, owners = self.came_to(ExchangeOutcome.applied), self.exchanges["owner"]
+    return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])
 
 
-less_noise = scaled(mechanisms, "laplace_scale", 0.8)
-less_in_rows = scaled(LaplaceNoise, "rows", 0.8)
-less_in_runs = scaled(learning_answers.DrawnRows, "following", 0.8)
-"""The mechanism is right, and what gives answers takes 0.8 of what it draws."""
-half_charged = scaled(Pure, "spent", 0.5)
-larger_parts = scaled(budgets, "_parts", 1.25)
-losses_rounded_down = rounded_down
+@instead_of(LiveLearning, "release", "parts_given_back")
+def released_at_its_number(_, self, owner, message):
+    self._numbers[message] = self._released.get(owner, 0)
+
+
+@instead_of(LiveLearning, "apply", "parts_given_back")
+def counted_when_used(right, self, owner, message, peer=0):
+    right(self, owner, message, peer)
+    self._released[owner] = self._released.get(owner, 0) + 1
 
 
 def planted(name, patch):
     """Plant a fault of the table; return its case, its settings and its scenario."""
     case = FAULTS[name]
-    globals()[case["plant"]](patch)
+    plant(case["plant"], patch)
     named = [setting for each in case.get("settings", ()) for setting in SETTINGS[each]]
     scene = SCENE.with_name(case.get("scene", SCENE.name))
     return case, (*named, *case.get("more", ())), scene
@@ -408,7 +384,7 @@ def test_views_themselves_are_not_refuted():
 
 
 def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch):
-    another_replay(monkeypatch)
+    plant("another_replay", monkeypatch)
     plain = 'privacy.sensitivity={kind="domain",row_norm=1.0,target_max=1.0}'
     found = attacked((plain,), (100, 10))
     assert "replay of run 1 ends at another model: REFUTED" in "\n".join(found.lines())
@@ -417,7 +393,7 @@ def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch):
 @pytest.mark.no_evidence
 def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(monkeypatch):
     """100 runs show at most ε = 2; two answers with the same noise refute any."""
-    one_row(monkeypatch)
+    plant("one_row", monkeypatch)
     found = attacked(("privacy.epsilon=30.0",), (100, 100))
     assert not any(check.exceeded for check in found.checks)
     assert found.exceeded

@@ -29,15 +29,11 @@ def flags(folder, form):
     flag[-PUBLIC:] = True
     table = pd.DataFrame({"flag": flag, "x": draw.normal(size=rows)})
     table["y"] = 2.0 * flag + table["x"]
-    data = {"kind": "table", "features": 2, "target": "y", "preprocessing": "none"}
-    return written(folder, table, form, data)
+    return written(folder, table, form, PLAIN)
 
 
 def written(folder, table, form, data, **owners):
-    if form == "csv":
-        table.to_csv(folder / "t.csv", index=False)
-    else:
-        table.to_parquet(folder / "t.parquet", index=False)
+    getattr(table, f"to_{form}")(folder / f"t.{form}", index=False)
     text = scenes.text(
         id="files",
         run={"seed": 1, "updates": 6},
@@ -49,6 +45,7 @@ def written(folder, table, form, data, **owners):
     return folder / "s.toml"
 
 
+PLAIN = {"kind": "table", "features": 2, "target": "y", "preprocessing": "none"}
 HOSPITAL = {"kind": "hospital", "features": 4}
 
 
@@ -110,12 +107,10 @@ def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, 
 
 def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
     """Else a row without a hospital would be one owner's less, and a sound file be refuted."""
-    table = discharges(2 * RECORDS + PUBLIC).rename(
-        columns={"Facility Id": "Permanent.Facility.Id"}
-    )
+    renamed = {"Facility Id": "Permanent.Facility.Id"}
+    table = discharges(2 * RECORDS + PUBLIC).rename(columns=renamed)
     data = HOSPITAL | {"split": {"column": "Facility Id"}}
-    path = written(tmp_path, table, "csv", data, count=3, records=None)
-    found = neighbours(load(path)[0])
+    found = neighbours(load(written(tmp_path, table, "csv", data, count=3, records=None))[0])
     assert found.error is None
     assert "of the file" not in found.words
 
@@ -127,8 +122,7 @@ def test_marks_before_the_header_and_long_cells_refute_nothing(tmp_path, charset
     x = np.random.default_rng(1).normal(size=(60, 2))
     table = pd.DataFrame({"who": ["a", "b"] * 30, "note": "", "x": x[:, 0], "y": x.sum(axis=1)})
     table.loc[1, "note"] = "long" * 50_000
-    data = {"kind": "table", "features": 1, "target": "y", "drop": ["note"]}
-    data |= {"preprocessing": "none", "split": {"column": "who"}}
+    data = PLAIN | {"features": 1, "drop": ["note"], "split": {"column": "who"}}
     data |= {} if seed is None else {"public_seed": seed}
     path = written(tmp_path, table, "csv", data, records=None)
     table.to_csv(tmp_path / "t.csv", index=False, encoding=charset)

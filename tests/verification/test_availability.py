@@ -8,23 +8,18 @@ import pytest
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.laws import Exponential
 from tests.tables import table
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
 from . import test_clocks
-from .networks import in_windows, network, own_seed, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, two_stages
+from .networks import in_windows, lasting, network, own_seed, runs
+from .zscores import fresh_seeds, numbers, require_kinds, score, shared
 
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle("updates and time online of intermittently available owners"),
 ]
-
-MANY = 2**31 - 1
-"""Updates that no run reaches: the window ends it."""
-
 
 # Oracle 2: thinning
 
@@ -32,65 +27,47 @@ TABLE = table(__file__, "availability.toml")
 LISTENING = TABLE["listening"]
 
 
-def listening(name, kind=Bernoulli, seed=1, count=test_clocks.RUNS, factor=1):
+def listening(name, seed, factor=1):
     """Return the scores of merged clocks, for those that remain when owners listen at times."""
     rates, shares = LISTENING[name]
     share = shares[0] if len(set(shares)) == 1 else shares
-    clock, availability = PoissonClock(rate=rates), kind(probability=share)
-    return test_clocks.measure(
-        thinned(rates, shares), clock, seed, count * factor, availability=availability
-    )
+    parts = {"clock": PoissonClock(rate=rates), "availability": Bernoulli(probability=share)}
+    count = test_clocks.RUNS * factor
+    return test_clocks.measure(thinned(rates, shares), seed=seed, count=count, **parts)
 
 
-def heard(kind=Bernoulli, seed=1, count=60, windows=60, factor=1):
+def heard(seed, factor=1):
     """Return scores of the number of updates in a window, which is Poisson."""
-    window, theory = 20.0, thinned((1.0,) * 2, (0.8,) * 2)
-    net = network(2, MANY, until=windows * window, availability=kind(probability=0.8))
-    traces = runs(net, seed, count * factor)
-    number = np.array([in_windows(trace, window, windows) for trace in traces])
-    mean = theory.mean_count(window)
-    return {
-        "mean": [score("updates in a window", number.mean(axis=1), mean)],
-        "second": [score("their variance", np.mean((number - mean) ** 2, axis=1), mean)],
-    }
+    window, windows, mean = 20.0, 60, thinned((1.0,) * 2, (0.8,) * 2).mean_count(20.0)
+    net = lasting(2, windows * window, availability=Bernoulli(probability=0.8))
+    found = [in_windows(trace, window, windows) for trace in runs(net, seed, 60 * factor)]
+    return numbers("updates in a window", np.array(found), mean, mean)
 
 
 # Oracle 3: exponential periods
 
-CHAINS = {"periods": (2.0, 0.25, 0.75, 40.0, 50)}
-"""λ, a, b, window, owners."""
 
-
-def modulated(name, kind=OnOff, seed=1, count=60, factor=1):
+def modulated(seed, factor=1):
     """Return scores of the number of updates of an owner in a window."""
-    rate, leaving, returning, window, n_owners = CHAINS[name]
-    availability = kind(on=Exponential(mean=1 / leaving), off=Exponential(mean=1 / returning))
-    clock = PoissonClock(rate=rate)
-    net = network(n_owners, MANY, until=window, clock=clock, availability=availability)
+    rate, leaving, returning, window, n_owners = 2.0, 0.25, 0.75, 40.0, 50
+    availability = OnOff(on=Exponential(mean=1 / leaving), off=Exponential(mean=1 / returning))
+    net = lasting(n_owners, window, clock=PoissonClock(rate=rate), availability=availability)
     mean = rate * window * on_fraction(1 / leaving, 1 / returning)
-    index = on_off_dispersion(rate, leaving, returning, window)
-    number = np.array([attempts(trace) for trace in runs(net, seed, count * factor)])
-    return {
-        "mean": [score("updates in a window", number.mean(axis=1), mean)],
-        "second": [score("dispersion", np.mean((number - mean) ** 2, axis=1) / mean, index)],
-    }
+    variance = mean * on_off_dispersion(rate, leaving, returning, window)
+    found = of_owners(runs(net, seed, 60 * factor))
+    return numbers("updates in a window", found, mean, variance)
 
 
-def attempts(trace):
-    """Return updates per owner."""
-    return np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
+def of_owners(traces):
+    """Return updates per owner, (runs, owners)."""
+    return np.array([
+        np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:] for trace in traces
+    ])  # fmt: skip
 
 
-# Oracle 4: periods of any laws, 19 on and 1 off in the mean
+# Oracle 4: periods of any laws
 
-LAWS = {
-    "constant": (Constant(value=19.0), Constant(value=1.0)),
-    "exponential": (Exponential(mean=19.0), Exponential(mean=1.0)),
-    "lognormal": (Lognormal(mean=19.0, cv=1.0), Lognormal(mean=1.0, cv=1.0)),
-    "gamma": (Gamma(mean=19.0, cv=0.5), Gamma(mean=1.0, cv=1.5)),
-    "uniform": (Uniform(low=9.0, high=29.0), Uniform(low=0.0, high=2.0)),
-    "empirical": (Empirical(values=(3.0, 19.0, 35.0)), Empirical(values=(0.2, 0.6, 2.2))),
-}
+LAWS = TABLE["laws"]
 SPANS = [(name, "short") for name in LAWS if name != "exponential"] + [
     (name, "long") for name in ("constant", "lognormal", "gamma")
 ]
@@ -98,15 +75,12 @@ WINDOWS = {"short": (2.5, 40, 90, 0.01), "long": (57.0, 40, 22, 2.5)}
 """Length, runs, owners, rate of a clock; a period on and one off last 20 in the mean."""
 
 
-def alternating(name, span, kind=OnOff, seed=1, factor=1, count=None):
+def alternating(name, span, seed, factor=1):
     """Return scores of the share of a window in which owners are online."""
-    on, off = LAWS[name]
-    window, usual, n_owners, rate = WINDOWS[span]
-    count = usual if count is None else count
-    availability = kind(on=on, off=off)
-    clock = PoissonClock(rate=rate)
-    net = network(n_owners, MANY, until=window, clock=clock, availability=availability)
-    share = on_fraction(on.mean, off.mean)
+    window, count, n_owners, rate = WINDOWS[span]
+    clock, periods = PoissonClock(rate=rate), OnOff(**LAWS[name])
+    net = lasting(n_owners, window, clock=clock, availability=periods)
+    share = on_fraction(periods.on.mean, periods.off.mean)
     rows = []
     for trace in runs(net, seed, count * factor):
         online = trace.owners["online"].mean()
@@ -125,64 +99,53 @@ DAYS = TABLE["days"]
 """Rates, phases, period, low, high."""
 
 
-def days(name, kind=Diurnal, seed=1, count=54, factor=1):
+def days(name, seed, factor=1):
     """Return scores of Λ(t_k) − Λ(t_{k−1}), for all owners together and for each."""
     rates, phases, period, low, high = DAYS[name]
     phase = phases[0] if len(set(phases)) == 1 else phases
-    availability = kind(period=period, low=low, high=high, phase=phase)
+    availability = Diurnal(period=period, low=low, high=high, phase=phase)
     updates = test_clocks.UPDATES
     net = network(len(rates), updates, clock=PoissonClock(rate=rates), availability=availability)
+
+    def gaps(time, rates, phases):
+        return np.diff(diurnal_integral(time, rates, phases, period, low, high), prepend=0.0)
+
     rows = []
-    for trace in runs(net, seed, count * factor):
+    for trace in runs(net, seed, 54 * factor):
         time, owner = to_units(trace.updates["tick"]), trace.updates["owner"] - 1
-        gap = np.diff(diurnal_integral(time, rates, phases, period, low, high), prepend=0.0)
+        gap = gaps(time, rates, phases)
         row = [gap.mean(), np.mean(gap > 2), np.mean(gap**2), np.mean(gap[1:] * gap[:-1])]
         for i, rate in enumerate(rates if len(rates) > 1 else ()):
             share = rate / sum(rates)
             first = int(updates * share - 8 * np.sqrt(updates * share * (1 - share)))
             own = time[owner == i][:first]
             assert len(own) == first  # a fixed number, so that where the run ends cannot bias it
-            own = np.diff(
-                diurnal_integral(own, [rate], [phases[i]], period, low, high), prepend=0.0
-            )
+            own = gaps(own, [rate], [phases[i]])
             row += [np.mean(own > np.log(2)), np.mean(own**2)]
         rows.append(row)
     mean, tail, square, product, *own = np.array(rows).T
+    tails, squares = (list(enumerate(own[first::2], start=1)) for first in (0, 1))
     return {
         "mean": [score("gap", mean, 1)],
-        "tail": [
-            score("P(gap > 2)", tail, np.exp(-2)),
-            *(score(f"P(gap > ln 2) of {i}", x, 0.5) for i, x in enumerate(own[0::2], start=1)),
-        ],
-        "second": [
-            score("gap²", square, 2),
-            score("successive gaps", product, 1),
-            *(score(f"gap² of {i}", x, 2) for i, x in enumerate(own[1::2], start=1)),
-        ],
+        "tail": [score("P(gap > 2)", tail, np.exp(-2))]
+        + [score(f"P(gap > ln 2) of {i}", x, 0.5) for i, x in tails],
+        "second": [score("gap²", square, 2), score("successive gaps", product, 1)]
+        + [score(f"gap² of {i}", x, 2) for i, x in squares],
     }
 
 
-def any_phase(kind=Diurnal, seed=1, count=40, factor=1):
+def any_phase(seed, factor=1):
     """Return scores of an owner's updates in part of a day, where each owner draws its phase.
 
     Its count given its phase φ is Poisson with mean Λ_φ, which φ makes vary like a sine.
     """
     n_owners, rate, period, low, high, window = 135, 2.0, 24.0, 0.5, 1.0, 18.0
-    net = network(
-        n_owners,
-        MANY,
-        until=window,
-        clock=PoissonClock(rate=rate),
-        availability=kind(period=period, low=low, high=high, phase="uniform"),
-    )
+    availability = Diurnal(period=period, low=low, high=high, phase="uniform")
+    net = lasting(n_owners, window, clock=PoissonClock(rate=rate), availability=availability)
     phases = np.arange(8) / 8
     given = [diurnal_integral(window, [rate], [p], period, low, high) for p in phases]
-    mean, variance = np.mean(given), np.mean(given) + np.var(given)
-    number = np.array([attempts(trace) for trace in runs(net, seed, count * factor)])
-    return {
-        "mean": [score("updates in part of a day", number.mean(axis=1), mean)],
-        "second": [score("their variance", np.mean((number - mean) ** 2, axis=1), variance)],
-    }
+    mean, found = np.mean(given), of_owners(runs(net, seed, 40 * factor))
+    return numbers("updates in part of a day", found, mean, mean + np.var(given))
 
 
 # All of them
@@ -190,7 +153,7 @@ def any_phase(kind=Diurnal, seed=1, count=40, factor=1):
 MEASURES = {
     **{f"thinning {name}": partial(listening, name) for name in LISTENING},
     "thinning, a window": heard,
-    **{f"exponential {name}": partial(modulated, name) for name in CHAINS},
+    "exponential periods": modulated,
     **{f"{span} {name}": partial(alternating, name, span) for name, span in SPANS},
     **{f"diurnal {name}": partial(days, name) for name in DAYS},
     "diurnal, phases drawn": any_phase,
@@ -199,14 +162,11 @@ CI = TABLE["ci"]
 """What every run measures; the other laws' turn comes at night."""
 
 
-@shared
-def sound(name):
-    return MEASURES[name](seed=own_seed("availability", name))
+def measure(name, *, seed=None, count=1):
+    return MEASURES[name](own_seed("availability", name) if seed is None else seed, count)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
+sound = shared(measure)
 
 
 @pytest.mark.parametrize("name", CI)
@@ -214,7 +174,4 @@ def test_owners_are_heard_as_they_should_be(name):
     require_kinds(sound(name))
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", MEASURES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: flat([MEASURES[name](seed=seed, factor=factor)]))
+test_fresh_seeds = fresh_seeds(measure, MEASURES, 1)

@@ -17,9 +17,8 @@ from asyncdp_sim.network.protocols import Push, Rounds
 from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import composed, table
 
-from .networks import network, runs
-from .shared import shared
-from .zscores import LIMIT, require, score, seen, two_stages
+from .networks import lasting, network, runs
+from .zscores import LIMIT, fresh_seeds, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -30,21 +29,16 @@ RUNS, EDGE, LENGTH = 20, 50, 1500
 CASES = table(__file__, "bottleneck.toml")
 
 
-def network_of(name, channel):
-    parts = {"protocol": Push()} | CASES[name]["parts"]
-    length = float(LENGTH + 2 * EDGE)
-    return network(CASES[name]["owners"], 2**31 - 1, until=length, channel=channel, **parts)
-
-
-def measure(name, *, seed=None, count=RUNS, channel=None):
+def measure(name, *, seed=None, count=RUNS):
     """Return scores of updates, of staleness, and of answers on the link at a time."""
-    queue = "fifo" if "in turn" in name else "shared"
-    net = network_of(name, Bottleneck(airtime=0.4, queue=queue))
+    channel = Bottleneck(airtime=0.4, queue="fifo" if "in turn" in name else "shared")
+    parts = {"protocol": Push(), "channel": channel} | CASES[name]["parts"]
+    net = lasting(CASES[name]["owners"], float(LENGTH + 2 * EDGE), **parts)
     rate, stale = predicted(net, "throughput"), predicted(net, "mean_staleness")
     load = predicted(net, "offered_load")
     rows = []
     usual = CASES[name]["seed"] if seed is None else seed
-    for trace in runs(network_of(name, channel) if channel else net, usual, count):
+    for trace in runs(net, usual, count):
         tick = trace.updates["tick"]
         used = trace.updates[(tick >= to_ticks(EDGE)) & (tick < to_ticks(EDGE + LENGTH))]
         on_air = trace.on_air_ticks / trace.end_tick
@@ -101,7 +95,4 @@ def test_the_link_at_work_is_the_closed_network(name):
     require(sound(name), error=0.02)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

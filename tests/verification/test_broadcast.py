@@ -3,22 +3,19 @@
 Queries do not interfere with each other (window + airtime ≤ interval) and are independent.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Uniform
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network import availability, channels, clocks, laws, protocols
 from asyncdp_sim.theory.formulas.exchanges import broadcast
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
-from .networks import network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .networks import lasting, runs
+from .zscores import counts, fresh_seeds, require_kinds, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -35,15 +32,14 @@ CI = ("four",)
 def measure(name, *, seed=None, count=RUNS):
     """Return scores of how many owners answer, and of which answers survive, by kind."""
     n_owners, q, airtime, window, interval, queries, usual = CASES[name]
-    net = network(
+    net = lasting(
         n_owners,
-        2**31 - 1,
-        until=queries * interval,
-        clock=PoissonClock(rate=0.4 / interval),
-        availability=Bernoulli(probability=q),
-        channel=Aloha(airtime=airtime),
-        protocol=Broadcast(
-            interval=interval, answer_at="after-delay", delay=Uniform(low=0.0, high=window)
+        queries * interval,
+        clock=clocks.PoissonClock(rate=0.4 / interval),
+        availability=availability.Bernoulli(probability=q),
+        channel=channels.Aloha(airtime=airtime),
+        protocol=protocols.Broadcast(
+            interval=interval, answer_at="after-delay", delay=laws.Uniform(low=0.0, high=window)
         ),
     )
     law = responders(n_owners, q)
@@ -65,26 +61,20 @@ def measure(name, *, seed=None, count=RUNS):
             row += [np.sum((these == m) - no_collision_given(m, airtime, window))]
             row += [np.sum(these / m - clean_given(m, airtime, window))]
         rows.append(row)
-    answers, clean, none, square, product, *rest = np.array(rows).T
+    answers, clean, none, square, successive, *rest = np.array(rows).T
     found = {
-        "mean": [
-            score("answers", answers, begun),
-            score("clean answers", clean, mean_clean),
-        ],
+        "mean": [score("answers", answers, begun), score("clean answers", clean, mean_clean)],
         "second": [
             score("answers²", square, law @ np.arange(n_owners + 1) ** 2),
-            score("answers to successive queries", product, begun**2),
+            score("answers to successive queries", successive, begun**2),
         ],
         "tail": [score("no collision", none, law @ apart)],
         "law": [counts("responders", *pooled(tally, law))],
     }
-    for j, m in enumerate(given):
-        for which, formula, values in (
-            ("no collision", no_collision_given, rest[2 * j]),
-            ("a given one clean", clean_given, rest[2 * j + 1]),
-        ):
-            scale = formula(m, airtime, window) * queries * law[m]
-            found["tail"].append(score(f"{which} of {m}", values, 0, scale))
+    which = (("no collision", no_collision_given), ("a given one clean", clean_given))
+    for (m, (name, formula)), values in zip(product(given, which), rest, strict=True):
+        scale = formula(m, airtime, window) * queries * law[m]
+        found["tail"].append(score(f"{name} of {m}", values, 0, scale))
     return found
 
 
@@ -100,17 +90,9 @@ def pooled(tally, law):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
-
-
 @pytest.mark.parametrize("name", CI)
 def test_answers_to_queries(name):
     require_kinds(sound(name))
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: flat([measure(name, seed=seed, count=RUNS * factor)]))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

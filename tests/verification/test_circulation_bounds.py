@@ -11,13 +11,12 @@ import pytest
 
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.theory.predict.all import predict
+from tests.tables import table
 
 from .networks import network, runs
-from .shared import shared
-from .test_dispatch import SKEWED, UPDATES, gap, settled
-from .zscores import require, score, two_stages
+from .test_dispatch import UPDATES, gap, settled
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -31,20 +30,7 @@ LAWS = {
     "gamma": lambda mean: Gamma(mean=mean, cv=0.5),
     "uniform": lambda mean: Uniform(low=0.0, high=2 * mean),
 }
-ALIKE, SLOWEST, ONE_ALONE = (0.4, 2 / 3, 1.0), (0.1, 0.5, 1.2), (1.0, 0.01, 0.01)
-"""Mean times: owners that are as busy as each other; one that is the busiest; that does all."""
-SHAPES = {
-    "few": (Dispatch(tasks=2, probabilities=SKEWED), ALIKE, 0.0),
-    "some": (Dispatch(tasks=6, probabilities=SKEWED), ALIKE, 0.0),
-    "many": (Dispatch(tasks=25, probabilities=SKEWED), SLOWEST, 0.0),
-    "one does nearly all": (Dispatch(tasks=2, probabilities=SKEWED), ONE_ALONE, 0.0),
-    "queries travel": (Dispatch(tasks=4, probabilities=SKEWED), SLOWEST, 0.6),
-    "in turn": (Dispatch(tasks=4, to="in-turn"), SLOWEST, 0.0),
-    "back to the same": (Dispatch(tasks=7, to="same"), SLOWEST, 0.6),
-    "ten owners": (Dispatch(tasks=15), tuple(0.2 + 0.1 * i for i in range(10)), 0.0),
-    "a hundred owners": (Dispatch(tasks=40), tuple(0.5 + i / 100 for i in range(100)), 0.0),
-}
-"""Protocol, mean time of each owner's work, that of a query."""
+SHAPES = table(__file__, "circulation_bounds.toml")
 CASES = {
     f"{shape}, {law}": (shape, law, 4100 + number)
     for number, (shape, law) in enumerate((shape, law) for shape in SHAPES for law in LAWS)
@@ -54,10 +40,10 @@ CASES = {
 
 def network_of(name):
     shape, law, _ = CASES[name]
-    protocol, means, travel = SHAPES[shape]
+    case, travel = SHAPES[shape], SHAPES[shape]["query"]
     latency = Latency(query=Uniform(low=0.0, high=2 * travel)) if travel > 0 else Latency()
-    work = tuple(LAWS[law](mean) for mean in means)
-    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol)
+    work = tuple(LAWS[law](mean) for mean in case["means"])
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=case["protocol"])
 
 
 def bounds(name):
@@ -68,26 +54,22 @@ def bounds(name):
     return found.between
 
 
+@shared
 def gaps(name, seed=None, count=RUNS):
     every = runs(network_of(name), seed or CASES[name][-1], count)
     return [gap(settled(each)) for each in every]
 
 
-def outside(name, found):
+def outside(name, **how):
     """Return scores of how far mean gaps lie above the longest, and below the shortest."""
-    low, high = bounds(name)
+    (low, high), found = bounds(name), gaps(name, **how)
     longest, shortest = score("at least", found, 1 / low), score("at most", found, 1 / high)
     return [replace(longest, z=max(0.0, longest.z)), replace(shortest, z=min(0.0, shortest.z))]
 
 
-@shared
-def sound(name):
-    return gaps(name)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_return_as_often_as_any_law_allows(name):
-    require(outside(name, sound(name)), error=0.05)
+    require(outside(name), error=0.05)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -97,10 +79,7 @@ def test_bounds_that_are_near_are_met(law):
     assert high / low < 1.02
     _, high = bounds(f"many, {law}")
     assert high == pytest.approx(1 / (0.2 * 1.2))
-    require([score("the busiest", sound(f"many, {law}"), 1 / high)], error=0.02)
+    require([score("the busiest", gaps(f"many, {law}"), 1 / high)], error=0.02)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: outside(name, gaps(name, seed, RUNS * factor)))
+test_fresh_seeds = fresh_seeds(outside, CASES, RUNS)

@@ -5,11 +5,10 @@ import pytest
 
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.clocks import PoissonClock
-from tests.theory.clocks import merged
+from tests.theory.availability import merged
 
 from .networks import in_windows, network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .zscores import counts, flat, fresh_seeds, numbers, require_kinds, score, shared
 
 pytestmark = pytest.mark.oracle(
     "times between ticks of all owners, the owner of each tick, ticks in a window"
@@ -51,23 +50,20 @@ def measure(theory, clock, seed=1, count=RUNS, **parts):
     }
 
 
-@shared
-def sound(name):
-    rates = RATES[name]
-    return measure(merged(rates), PoissonClock(rate=rates))
+def measured(name, *, seed=1, count=RUNS):
+    return measure(merged(RATES[name]), PoissonClock(rate=RATES[name]), seed, count)
+
+
+sound = shared(measured)
 
 
 @shared
-def windows(clock=None, seed=1, count=60):
+def windows():
     """Return scores of the number of updates in a window, which is Poisson."""
-    clock = PoissonClock() if clock is None else clock
-    net = network(4, 10**6, until=WINDOW * WINDOWS, clock=clock)
+    net = network(4, 10**6, until=WINDOW * WINDOWS, clock=PoissonClock())
     mean = merged((1.0,) * 4).mean_count(WINDOW)
-    number = np.array([in_windows(trace, WINDOW, WINDOWS) for trace in runs(net, seed, count)])
-    return {
-        "mean": [score("updates in a window", number.mean(axis=1), mean)],
-        "second": [score("their variance", np.mean((number - mean) ** 2, axis=1), mean)],
-    }
+    found = np.array([in_windows(trace, WINDOW, WINDOWS) for trace in runs(net, 1, 60)])
+    return numbers("updates in a window", found, mean, mean)
 
 
 def scores():
@@ -85,12 +81,4 @@ def test_the_number_of_updates_in_a_window_is_poisson():
     require_kinds(windows())
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", RATES)
-def test_fresh_seeds(name):
-    rates = RATES[name]
-
-    def fresh(seed, factor):
-        return flat([measure(merged(rates), PoissonClock(rate=rates), seed, RUNS * factor)])
-
-    two_stages(fresh)
+test_fresh_seeds = fresh_seeds(measured, RATES, RUNS)

@@ -13,19 +13,16 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
-from asyncdp_sim.learning.algorithms import Collab1, Collab2, Setting
-from asyncdp_sim.learning.answers import AnswerModel
+from asyncdp_sim.learning.algorithms import Collab1, Collab2
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.sensitivity import Declared
 
-from .networks import network
-from .shared import shared
-from .zscores import require, score, seen
+from .networks import learned, network
+from .zscores import require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -34,6 +31,7 @@ pytestmark = [
 
 N, P, T, SIGMA = 3, 4, 40, 0.2
 FIRST, SECOND = Collab1(rho=0.2 * T**2), Collab2(step=0.1)
+QUIET = LaplaceNoise(np.zeros(N))
 SPREAD, GENTLE = np.array([9.0, 4.0, 12.0]), np.array([0.2, 0.1, 0.3])
 
 
@@ -48,10 +46,7 @@ def finals(algorithm, objective, noise, seed, runs, updates=T):
     """Return final models, shape (runs, p): rounds take no time and everybody answers."""
     parts = {"answers_allowed": (updates,) * N, "answers_per_update": None}
     trace = simulate(network(N, updates, protocol=Rounds(), **parts), Streams(1).within("one"))
-    steps = algorithm.steps(Setting(objective.weights, P, updates, SIGMA, None))
-    scopes = [Streams(seed).within("replicate", number) for number in range(1, runs + 1)]
-    path = replay([trace] * runs, steps, AnswerModel(objective, noise), scopes, updates, "central")
-    return path.final
+    return learned(algorithm, objective, noise, [trace] * runs, seed).final
 
 
 def moments(algorithm, objective, scales):
@@ -61,23 +56,15 @@ def moments(algorithm, objective, scales):
     noise[:P, :P] = 2 * np.sum((objective.weights * scales) ** 2) * one
     mean, spread = np.zeros(2 * P), np.zeros((2 * P, 2 * P))
     lead = 1 / sqrt(T)
+    first = isinstance(algorithm, Collab1)
     for k in range(1, T + 1):
-        first = isinstance(algorithm, Collab1)
         step = algorithm.rho / T**2 / k if first else algorithm.step / sqrt(k)
         old, new = (k - 1) / (lead + k), (lead + 1) / (lead + k)
         move = np.block([[one - step * curve, 0 * one], [new * one, old * one]])
         mean = move @ mean + np.concatenate([step * slope, np.zeros(P)])
         spread = move @ spread @ move.T + step**2 * noise
-    judged = slice(0, P) if isinstance(algorithm, Collab1) else slice(P, 2 * P)
+    judged = slice(0, P) if first else slice(P, 2 * P)
     return mean[judged], spread[judged, judged]
-
-
-def unbiased(seed, runs=4000):
-    """Return the scores of the mean of Algorithm 1 against its run without noise."""
-    objective = problem()
-    found = finals(FIRST, objective, LaplaceNoise(GENTLE), seed, runs)
-    exact = finals(FIRST, objective, LaplaceNoise(np.zeros(N)), seed, 1)[0]
-    return [score(f"θ_{j}", found[:, j], exact[j]) for j in range(P)]
 
 
 def excess(algorithm, seed, factor=1.0, runs=6000):
@@ -91,8 +78,11 @@ def excess(algorithm, seed, factor=1.0, runs=6000):
 
 @shared
 def means():
-    """Return the scores of means."""
-    return unbiased(41)
+    """Return the scores of the mean of Algorithm 1 against its run without noise."""
+    objective = problem()
+    found = finals(FIRST, objective, LaplaceNoise(GENTLE), 41, 4000)
+    exact = finals(FIRST, objective, QUIET, 41, 1)[0]
+    return [score(f"θ_{j}", found[:, j], exact[j]) for j in range(P)]
 
 
 @shared
@@ -115,10 +105,10 @@ def test_what_the_noise_costs_is_what_the_recursion_says():
 
 
 def test_the_mean_of_the_recursion_is_the_run_without_noise():
-    objective, quiet = problem(), LaplaceNoise(np.zeros(N))
+    objective = problem()
     for algorithm in (FIRST, SECOND):
         mean, _ = moments(algorithm, objective, SPREAD)
-        assert np.abs(finals(algorithm, objective, quiet, 1, 1)[0] - mean).max() < 1e-13
+        assert np.abs(finals(algorithm, objective, QUIET, 1, 1)[0] - mean).max() < 1e-13
 
 
 @pytest.mark.no_evidence
@@ -138,8 +128,7 @@ def psi(n, epsilon, seed):
     noise = privacy.noise_for(objective.records, rounds, 20.0, objective.n_features)
     algorithm = Collab2(step=0.4)
     found = objective.relative_fitness(finals(algorithm, objective, noise, seed, runs, rounds))
-    quiet = LaplaceNoise(np.zeros(N))
-    alone = objective.relative_fitness(finals(algorithm, objective, quiet, seed, 1, rounds))[0]
+    alone = objective.relative_fitness(finals(algorithm, objective, QUIET, seed, 1, rounds))[0]
     assert alone < 0.01 * found.mean()  # noise decides
     return found.mean(), found.std(ddof=1) / found.mean() / sqrt(runs)
 

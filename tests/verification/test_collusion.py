@@ -21,8 +21,7 @@ from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import averaging_advantage
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.no_evidence
 
@@ -35,8 +34,7 @@ TABLE = table(__file__, "collusion.toml")
 
 @cache
 def transcripts():
-    fields = scenes.fields(**TABLE["transcripts"])
-    problem, noted, _ = transcribed(parse(Scenario, fields))
+    problem, noted, _ = transcribed(parse(Scenario, scenes.fields(**TABLE["transcripts"])))
     return problem, [noted.transcript(replicate) for replicate in range(RUNS)]
 
 
@@ -44,21 +42,18 @@ def residuals():
     """Worked-out answers less gradients, (RUNS, T − 1, P)."""
     problem, found = transcripts()
     steps, gradients = problem.task.steps, problem.task.reply.gradients
-    sizes = steps.rate / np.arange(1, T + 1)
+    how = (HIDDEN, steps.weights, steps.rate / np.arange(1, T + 1), steps.sigma)
     owners = np.full(T - 1, HIDDEN)
-    off = []
-    for each in found:
-        known = from_rounds(each, HIDDEN, steps.weights, sizes, steps.sigma)
-        off.append(known.answers - gradients.gradient(owners, known.points))
-    return np.array(off)
+    every = (from_rounds(each, *how) for each in found)
+    return np.array([each.answers - gradients.gradient(owners, each.points) for each in every])
 
 
 @shared
 def noise():
     """Variance of single answers, and of the mean of a run's, against the theory."""
     off = residuals()
-    each = averaged_deviation(BOUND, RECORDS, EPSILON, T) * np.sqrt(T)  # √2 b
-    mean = averaged_deviation(BOUND, RECORDS, EPSILON, T) * np.sqrt(T / (T - 1))
+    of_all = averaged_deviation(BOUND, RECORDS, EPSILON, T)
+    each, mean = of_all * np.sqrt(T), of_all * np.sqrt(T / (T - 1))  # √2 b of each
     single = np.square(off).mean(axis=(1, 2)) / each**2
     averaged = np.square(off.mean(axis=1)).mean(axis=1) / mean**2
     return [score("one answer", single, 1.0), score("mean answer", averaged, 1.0)]
@@ -80,9 +75,12 @@ CASES = {(1, 3): 1, (2, 2): 1, (5, 4): 3}
 TOTAL, MOST, WINDOWS = 5.0, 15.0, 6000
 
 
+def generators(*numbers):
+    return [np.random.default_rng([*numbers, c]) for c in range(WINDOWS)]
+
+
 def drawn(window, n):
-    generators = [np.random.default_rng([6, window, n, c]) for c in range(WINDOWS)]
-    return draw_weights(generators, window, n, TOTAL, MOST)
+    return draw_weights(generators(6, window, n), window, n, TOTAL, MOST)
 
 
 @shared
@@ -100,8 +98,8 @@ def weights():
 @shared
 def additive():
     """Σ d of τ servers, where E‖d‖² is known: two servers, uniform in the ball."""
-    generators = [np.random.default_rng([7, c]) for c in range(WINDOWS)]
-    found = np.square(draw_additive(generators, 3, 2, P, 2.0)[:, :, 0].sum(axis=1)).sum(axis=1)
+    found = draw_additive(generators(7), 3, 2, P, 2.0)[:, :, 0].sum(axis=1)
+    found = np.square(found).sum(axis=1)
     exact = additive_spread(3, 2, TOTAL, 2.0**2 * P / (P + 2), 1.0)
     return [score("additive", found / (TOTAL / 2) ** 2, exact)]
 
@@ -129,10 +127,9 @@ def test_perturbations_that_are_not_seen():
 
 def test_the_guess_is_off_as_predicted():
     """The whole of it, weights and perturbations, in one setting."""
-    window, n, servers = 4, 3, 2
-    generators = [np.random.default_rng([8, c]) for c in range(WINDOWS)]
-    weight = draw_weights(generators, window, n, TOTAL, MOST)
-    moved = draw_additive(generators, window, n, P, 1.0)
+    (window, n, servers), both = (4, 3, 2), generators(8)
+    weight = draw_weights(both, window, n, TOTAL, MOST)
+    moved = draw_additive(both, window, n, P, 1.0)
     spread = weight_spread(window, n, TOTAL, MOST)
     spread += additive_spread(window, n, TOTAL, float(np.square(moved).sum(axis=3).mean()), 1.0)
     found = guess(np.full(P, P**-0.5), weight, moved, servers)

@@ -1,7 +1,5 @@
 """Oracles 20 and 23: when all owners have contributed, and how often each does."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -12,8 +10,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, two_stages
+from .zscores import counts, fresh_seeds, require_kinds, score, shared
 
 # Time until everybody has answered: its law.
 
@@ -24,21 +21,12 @@ def all_contributed(n_owners: int, updates: int) -> Array:
     Assumes i_k independent and uniform. The number of owners that have contributed is a Markov
     chain; summing its steps never subtracts, so that small values are as accurate as large ones.
     """
-    return np.array([seen[-1] for seen in _seen(n_owners, updates)])
-
-
-def _seen(n_owners: int, updates: int) -> Iterator[Array]:
-    """Yield for m = 0 … ``updates`` the law of the number of owners seen, 0 … N; one buffer."""
-    old = np.arange(n_owners + 1) / n_owners  # P(the next owner is one of j seen)
-    new = np.arange(n_owners, 0, -1) / n_owners  # P(it is one of the others)
-    seen = np.zeros(n_owners + 1)
-    seen[0] = 1.0
-    yield seen
-    for _ in range(updates):
-        entered = seen[:-1] * new
-        seen *= old
-        seen[1:] += entered
-        yield seen
+    seen = np.arange(n_owners + 1) == 0.0  # the law of the number of owners seen, 0 … N
+    share, law = np.arange(n_owners + 1) / n_owners, []  # of those seen; backwards, of the others
+    for _ in range(updates + 1):
+        law.append(float(seen[-1]))
+        seen = seen * share + np.append(0.0, (seen * share[::-1])[:-1])
+    return np.array(law)
 
 
 def answers(n_owners: int, updates: int) -> Array:
@@ -85,46 +73,38 @@ def covers(owner, n_owners, count):
     raise AssertionError(f"{len(lengths)} covers in {len(owner)} updates; {count} expected")
 
 
-def measure(n_owners, clock, seed=1, count=RUNS, off=0):
-    """Return scores by kind; ``off`` plants an error in the length of a cover."""
+def measure(n_owners, *, seed=1, count=RUNS):
+    """Return scores by kind."""
     law = all_contributed(n_owners, 200)
     spans = [int(np.argmax(law >= level)) for level in (0.5, 0.7, 0.9)]
-    middle = int(np.argmax(np.cumsum(answers(n_owners, SEGMENT)) >= 0.5))
+    at_most = np.cumsum(answers(n_owners, SEGMENT))
+    middle = int(np.argmax(at_most >= 0.5))
     expected = SEGMENT / n_owners
     rows, total = [], np.zeros(n_owners)
-    net = network(n_owners, UPDATES[n_owners], clock=clock)
+    net = network(n_owners, UPDATES[n_owners], clock=PoissonClock())
     for trace in runs(net, seed, count):
         owner = trace.updates["owner"] - 1
-        length = covers(owner, n_owners, COVERS[n_owners]) + off
-        assert off or length[0] == updates_until_all(trace)
+        length = covers(owner, n_owners, COVERS[n_owners])
+        assert length[0] == updates_until_all(trace)
         pieces = owner[: len(owner) // SEGMENT * SEGMENT].reshape(-1, SEGMENT)
         hits = (pieces[:, :, None] == np.arange(n_owners)).sum(axis=1)
         total += hits.sum(axis=0)
         chi2 = ((hits - expected) ** 2).sum(axis=1) / expected
         within = [np.mean(length <= span) for span in spans]
-        rows.append([length.mean(), *within, np.mean(hits <= middle), chi2.mean()])
-    mean, first, second, third, low, spread = np.array(rows).T
-    below = float(np.cumsum(answers(n_owners, SEGMENT))[middle])
+        rows.append([length.mean(), np.mean(hits <= middle), chi2.mean(), *within])
+    mean, low, spread, *within = np.array(rows).T
     return {
         "mean": [score("updates until all", mean, mean_until_all(n_owners))],
         "tail": [
-            score(f"P(M ≤ {span})", values, law[span])
-            for span, values in zip(spans, (first, second, third), strict=True)
-        ]
-        + [score(f"P(answers ≤ {middle})", low, below)],
+            *(score(f"P(M ≤ {m})", x, law[m]) for m, x in zip(spans, within, strict=True)),
+            score(f"P(answers ≤ {middle})", low, at_most[middle]),
+        ],
         "second": [score("spread of answers", spread, n_owners - 1)],
         "owners": [counts("owner", total, np.full(n_owners, 1 / n_owners))],
     }
 
 
-@shared
-def sound(n_owners):
-    return measure(n_owners, PoissonClock())
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat([sound(n_owners) for n_owners in CI])
+sound = shared(measure)
 
 
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])
@@ -133,7 +113,4 @@ def test_covers_and_answers(n_owners):
     require_kinds(sound(n_owners))
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("n_owners", COVERS)
-def test_fresh_seeds(n_owners):
-    two_stages(lambda seed, factor: flat([measure(n_owners, PoissonClock(), seed, RUNS * factor)]))
+test_fresh_seeds = fresh_seeds(measure, COVERS, RUNS)

@@ -3,11 +3,8 @@
 Owners are in few rounds, several rounds apart.
 """
 
-import re
 from dataclasses import replace
 from itertools import combinations, pairwise, product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +21,10 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import ledger
 from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, NoNoise
 from asyncdp_sim.scenario import Scenario
+from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS, multiplier
 
+from .networks import replicates, rows_of
 from .zscores import LIMIT, require, score
 
 pytestmark = pytest.mark.oracle(
@@ -74,14 +73,9 @@ def test_coefficients_are_those_of_the_root_of_prefix_sums():
     assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
 
 
-BASE: dict[str, Any] = WHOLE_OWNERS | {
-    "run": {"seed": 4, "updates": 12},
-    "owners": {"count": 24, "records": 6},
-    "protocol": {"kind": "rounds", "owners": 2},
-    "privacy": WHOLE_OWNERS["privacy"] | {
-        "observer": "model", "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
-    },
-}  # fmt: skip
+TABLE = table(__file__, "correlated_noise.toml")
+BASE = WHOLE_OWNERS | TABLE | {"privacy": WHOLE_OWNERS["privacy"] | TABLE["privacy"]}
+PLAIN = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
 K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
 
 
@@ -90,9 +84,7 @@ def scenario(**changes):
 
 
 def noise_of(scenario):
-    noise = scenario.noise_for(np.full(scenario.owners.count, 6))
-    assert isinstance(noise, LearnerNoise)
-    return noise
+    return scenario.noise_for(np.full(scenario.owners.count, 6))
 
 
 def drawn(noise, rounds, runs):
@@ -157,16 +149,10 @@ def test_noise_that_is_not_paid_for_is_far_from_the_law():
 
 
 def test_an_answer_costs_what_it_costs_with_independent_noise():
-    correlated = scenario()
-    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
-    plain = parse(Scenario, BASE | {"privacy": privacy})
-    counts = np.full(24, K)
-    spent = correlated.accountant.spent(counts)
+    plain, counts = parse(Scenario, BASE | {"privacy": PLAIN}), np.full(24, K)
+    spent = scenario().accountant.spent(counts)
     assert spent == pytest.approx(plain.accountant.spent(counts), rel=1e-12)
     assert spent == pytest.approx(2.0, rel=1e-6)
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "correlated-noise.md"
 
 
 def left(curvature, column, rounds=300):
@@ -177,7 +163,7 @@ def left(curvature, column, rounds=300):
 
 
 def test_the_page_says_what_is_left_of_the_noise():
-    rows = re.findall(r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = rows_of("correlated-noise", r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$")
     assert [float(curvature) for curvature, _ in rows] == [0.01, 0.03, 0.1, 0.3]
     for curvature, cells in rows:
         said = [cell.strip() for cell in cells.split("|")[:-1]]
@@ -197,9 +183,8 @@ def excesses(bands, runs, claimed):
     built = GaussianData(features=FEATURES, condition=5.0).build(1, (6,), Streams(1))
     x, y = built.features * 24, built.targets * 24
     objective = Quadratic.from_records(x, y, 0.1, None)
-    correlation = {} if bands is None else {"correlation": {"bands": bands}}
-    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"} | correlation
-    privacy |= {"participation": {"most": 8, "apart": 5}, "epsilon": 0.2}
+    privacy = PLAIN | {"participation": {"most": 8, "apart": 5}, "epsilon": 0.2}
+    privacy |= {} if bands is None else {"correlation": {"bands": bands}}
     run = {"run": {"seed": 4, "updates": UPDATES}, "privacy": privacy}
     of = parse(Scenario, BASE | run | {"data": {"kind": "gaussian", "features": FEATURES}})
     trace = simulate(of.network, Streams(1).within("one"))
@@ -207,8 +192,7 @@ def excesses(bands, runs, claimed):
     steps = ParameterServer(step=STEP).steps(setting)
 
     def finals(noise, count):
-        scopes = [Streams(5).within("replicate", number) for number in range(count)]
-        reply = AnswerModel(objective, noise)
+        reply, scopes = AnswerModel(objective, noise), replicates(5, count, 0)
         return replay([trace] * count, steps, reply, scopes, UPDATES, "central").final
 
     found, mean = finals(noise_of(of), runs), finals(NoNoise(np.zeros(24)), 1)
@@ -245,12 +229,9 @@ def unpaid(self, noise):
     return replace(noise, column=self.column)
 
 
-_ROUND = Filtered._round
-
-
-def again(self, generator):
+def again(self, generator, right=Filtered._round):
     past = self._kept.get(generator)
-    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
+    return past[0] if past is not None and len(past) == 1 else right(self, generator)
 
 
 FAULTS = {"not paid for": (Correlation, "applied", unpaid),

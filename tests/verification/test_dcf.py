@@ -13,17 +13,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.network.channels.csma import Dcf
-from asyncdp_sim.network.clocks import SaturatedClock
-from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.dcf import exact, fixed_point
 from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import table
 
-from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .networks import begun, lasting, runs
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -39,16 +36,14 @@ MANY = {5: (16, 3), 10: (32, 5), 30: (32, 5)}
 """Owners → first window and doublings, for the fixed point."""
 
 
-def network_of(n_owners, fields, compute, channel=Dcf):
-    times = {"counting": "frozen", **TIMES, **fields}
-    return network(
+def network_of(n_owners, fields, compute):
+    return lasting(
         n_owners,
-        2**31 - 1,
-        until=float(LENGTH + 2 * EDGE),
-        clock=SaturatedClock(),
-        compute=Constant(value=compute),
-        channel=channel(**times),
-        protocol=Push(),
+        float(LENGTH + 2 * EDGE),
+        clock=clocks.SaturatedClock(),
+        compute=laws.Constant(value=compute),
+        channel=Dcf(**{"counting": "frozen", **TIMES, **fields}),
+        protocol=protocols.Push(),
     )
 
 
@@ -68,17 +63,16 @@ def used(trace):
     return trace.updates[(tick >= to_ticks(EDGE)) & (tick < to_ticks(EDGE + LENGTH))]
 
 
-def measure(name, *, seed=None, count=RUNS, channel=Dcf):
+def measure(name, *, seed=None, count=RUNS):
     """Return scores of the answers that survive, of those sent, and of staleness."""
     n_owners, fields, compute, usual = CASES[name]
-    net = network_of(n_owners, fields, compute, channel)
-    right = network_of(n_owners, fields, compute)
-    rate, load = predicted(right, "throughput"), predicted(right, "offered_load")
+    net = network_of(n_owners, fields, compute)
+    rate, load = predicted(net, "throughput"), predicted(net, "offered_load")
     survive, sent, late = rates(net, usual if seed is None else seed, count)
     found = [score("surviving", survive, rate), score("sent", sent, load)]
     if "retransmissions" not in fields:
         return found
-    stale = predicted(right, "mean_staleness")
+    stale = predicted(net, "mean_staleness")
     return [*found, score("staleness", late - stale * survive, 0, stale * rate)]
 
 
@@ -105,18 +99,14 @@ def between_transmissions(n_owners, window, doublings, own, others):
         ]
         stages = [0 if alone else min(state[i][0] + 1, doublings) for i in senders]
         gap = after_success if alone else own
-        ends = Counter(
-            tuple(
-                sorted([*stays, *((s, left, gap) for s, left in zip(stages, lefts, strict=True))])
-            )
-            for lefts in product(*(range(window << s) for s in stages))
-        )
+        drawn = product(*([(s, left, gap) for left in range(window << s)] for s in stages))
+        ends = Counter(tuple(sorted([*stays, *senders])) for senders in drawn)
         todo += [each for each in ends if each not in states]
         for each in ends:
             states.setdefault(each, len(states))
         row = {states[each]: times / ends.total() for each, times in ends.items()}
         chain.append((states[state], row))
-        rewards.append((states[state], alone, len(senders), first + airtime))
+        rewards.append((states[state], alone, len(stages), first + airtime))
     matrix = np.zeros((len(states), len(states)))
     for number, row in chain:
         matrix[number, list(row)] = list(row.values())
@@ -128,11 +118,6 @@ def between_transmissions(n_owners, window, doublings, own, others):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -176,7 +161,4 @@ def test_others_resume_at_a_time_of_their_own():
     require([score("surviving", survive, rate), score("sent", sent, load)], error=0.01)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -2,34 +2,40 @@
 
 Truth is the mean over new owners of a law, each with rows of its own, of the own model's error less
 that of the joint models used as well as possible, on 3,000 fresh rows, with its standard error.
+Other protocols are held against models and differences that are known.
 """
 
 from functools import cache
-from math import exp, lgamma, pi, sqrt
+from math import gamma, pi, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
 from asyncdp_sim.core.starting import one_thread
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.decision import (
+    Estimate,
     JointModels,
     LinearModels,
     OwnRows,
     Verdict,
+    alternatives,
+    consortium,
     cross_validation,
     gain,
 )
 from asyncdp_sim.decision.adapted import pulled
-from tests.verification.decision_laws import (
-    SIGMA,
-    Law,
-    judge_by_cross_validation,
-    judge_fresh,
-    met,
-    on_fresh_rows,
-    true_gain,
-)
+from asyncdp_sim.decision.alternatives import difference
+from asyncdp_sim.forecasts import alternatives as protocols
+from asyncdp_sim.forecasts.gains import FRESH, Asked, gains
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs.gains import linear_models
+from asyncdp_sim.scenario import Scenario
+from tests.unit.forecasts.banks import banks
+from tests.verification import decision_laws as laws
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
 
@@ -40,17 +46,19 @@ def _one_thread():
         yield
 
 
-@cache
-def truth(law: Law, count: int, draws: int) -> tuple[float, float]:
-    return true_gain(law, count, draws)
+truth = cache(laws.true_gain)
 
 
-def by_folds(law: Law, seed: int, count: int, repeats: int):
+def by_itself(rows: OwnRows, joint: LinearModels, generator, sigma=laws.SIGMA, repeats=1):
+    """Judge an owner on its own rows, each of which is left out in turn."""
+    options = {"own_best": "linear", "repeats": repeats}
+    return laws.judge_by_cross_validation(rows, laws.met(rows, joint), sigma, generator, **options)
+
+
+def by_folds(law: laws.Law, seed: int, count: int, repeats: int):
     generator = np.random.default_rng([seed, 2])
     rows = law.rows(generator, count)
-    joint = met(rows, law.joint(generator, 6))
-    options = {"own_best": "linear", "repeats": repeats}
-    return judge_by_cross_validation(rows, joint, SIGMA, generator, **options)
+    return by_itself(rows, law.joint(generator, 6), generator, repeats=repeats)
 
 
 def require_honest(gains, true: float, error: float) -> None:
@@ -59,13 +67,12 @@ def require_honest(gains, true: float, error: float) -> None:
     assert covered >= binom.ppf(1e-3, len(gains), 0.95)
     assert all(gain.gain.half_width > 0 for gain in gains)
     signs = {Verdict.GAINS: 1, Verdict.WORSE: -1}
-    wrong = [
-        gain
-        for gain in gains
-        if signs.get(gain.verdict, 0) * true < -2 * error
+    wrong = sum(
+        signs.get(gain.verdict, 0) * true < -2 * error
         or (gain.verdict is Verdict.NO_DIFFERENCE and abs(true) > gain.material + 2 * error)
-    ]
-    assert len(wrong) <= binom.ppf(0.999, len(gains), 0.05)
+        for gain in gains
+    )
+    assert wrong <= binom.ppf(0.999, len(gains), 0.05)
 
 
 @pytest.mark.parametrize("columns", [3, 8])
@@ -75,7 +82,7 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
     y − ŷ = ν √(1 + 1/n) √(1 + p F/(n − p)) Z, F of p and n − p degrees, so that the mean has a
     ratio of Γ functions.
     """
-    n, law = 20, Law(columns=columns)
+    n, law = 20, laws.Law(columns=columns)
     errors = []
     for seed in range(1500):
         generator = np.random.default_rng([seed, columns])
@@ -83,12 +90,8 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
         nothing = LinearModels(np.zeros((1, 1, columns)), rows.constant()[None])
         own = pulled(rows, 0.0, nothing, [0.0]).scores(others.columns)[0, 0]
         errors.append(others.errors(own).mean())
-    ratio = exp(
-        lgamma((n - columns - 1) / 2)
-        + lgamma(n / 2)
-        - lgamma((n - columns) / 2)
-        - lgamma((n - 1) / 2)
-    )
+    free = n - columns
+    ratio = gamma((free - 1) / 2) * gamma(n / 2) / gamma(free / 2) / gamma((n - 1) / 2)
     exact = sqrt(2 / pi) * sqrt(1 + 1 / n) * ratio
     standard_error = float(np.std(errors, ddof=1) / sqrt(len(errors)))
     assert standard_error < 0.015 * exact
@@ -96,38 +99,28 @@ def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
 
 
 @pytest.mark.parametrize(
-    ("law", "count"), [(Law(noise=0.1), 25), (Law(away=0.6, noise=0.05, persons=3), 60)]
+    ("law", "count"), [(laws.Law(noise=0.1), 25), (laws.Law(away=0.6, noise=0.05, persons=3), 60)]
 )
 def test_held_out_rows_judge_honestly(law, count):
-    true, error = truth(law, count, 120)
-    gains = [on_fresh_rows(law, seed, count, 24, 6) for seed in range(40)]
-    require_honest(gains, true, error)
+    gains = [laws.on_fresh_rows(law, seed, count, 24, 6) for seed in range(40)]
+    require_honest(gains, *truth(law, count, 120))
 
 
 def test_folds_of_the_own_rows_judge_honestly():
-    law = Law(noise=0.1)
-    true, error = truth(law, 25, 120)
-    gains = [by_folds(law, seed, 25, 1) for seed in range(40)]
-    require_honest(gains, true, error)
+    law = laws.Law(noise=0.1)
+    require_honest([by_folds(law, seed, 25, 1) for seed in range(40)], *truth(law, 25, 120))
 
 
 def test_the_mean_gain_of_owners_that_differ_has_the_right_sign():
-    from asyncdp_sim.decision import consortium
-
-    law = Law(noise=0.02)
+    law = laws.Law(noise=0.02)
     true, error = truth(law, 25, 120)
-    gains = [on_fresh_rows(law, seed, 25, 40, 6) for seed in range(30)]
-    found = consortium(gains)
+    found = consortium([laws.on_fresh_rows(law, seed, 25, 40, 6) for seed in range(30)])
     assert found.verdict is Verdict.GAINS
     assert found.gain.low - 2 * error <= true <= found.gain.high + 2 * error
 
 
 def mean_over_owners(seed: int, owners: int = 16):
     """Return the mean gain of owners of Gaussian rows on few fresh ones, and on many of theirs."""
-    from asyncdp_sim.core.streams import Streams
-    from asyncdp_sim.data.gaussian import GaussianData
-    from asyncdp_sim.decision import consortium
-
     data, judged = GaussianData(features=3), 40
     drawn = data.build(owners, (60,) * owners, Streams(seed))
     truth = Streams(seed).generator("data", "truth").standard_normal(3)
@@ -139,16 +132,11 @@ def mean_over_owners(seed: int, owners: int = 16):
         rows = OwnRows(x, y, 0, np.arange(len(y)))
         others = OwnRows(new, of_new, 0, np.arange(len(of_new)))
         for found, apart in ((gains, others.take(np.arange(judged))), (many, others)):
-            as_is = joint.scores(apart.columns)
-            options = {"own_best": "linear"}
-            found.append(
-                judge_fresh(rows, met(rows, joint), apart, as_is, SIGMA, generator, **options)
-            )
+            models = laws.met(rows, joint), apart, joint.scores(apart.columns)
+            found.append(laws.judge_fresh(rows, *models, laws.SIGMA, generator, own_best="linear"))
     of_models = 1 + judged / 60
-    variances = [gain.of_rows / of_models for gain in gains]
-    stated = sqrt(sum(variances)) / owners
-    away = consortium(gains).gain.value - consortium(many).gain.value
-    return away, stated
+    stated = sqrt(sum(gain.of_rows / of_models for gain in gains)) / owners
+    return consortium(gains).gain.value - consortium(many).gain.value, stated
 
 
 def test_the_mean_over_owners_of_drawn_records_errs_as_it_states():
@@ -170,30 +158,31 @@ def shared_by_persons(seed: int, *, known: bool):
     y = x[:, 0] + generator.standard_normal(25)[persons] + 0.1 * generator.standard_normal(100)
     rows = OwnRows(x, y, 0, persons if known else np.arange(100))
     joint = LinearModels(np.eye(12)[None, :1] + np.zeros((3, 1, 1)), np.zeros((3, 1)))
-    options = {"own_best": "linear", "repeats": 1}
-    return judge_by_cross_validation(rows, met(rows, joint), 1e-3, generator, **options)
+    return by_itself(rows, joint, generator, 1e-3)
 
 
 def test_folds_by_row_flatter_the_own_model_where_persons_repeat():
     """The joint model is the truth: its error is E|N(0, 1.01)|, and no own model errs less."""
     least = sqrt(2 / pi * 1.01)
-    apart = [shared_by_persons(seed, known=True) for seed in range(12)]
+    apart, mixed = (
+        [shared_by_persons(seed, known=known) for seed in range(12)] for known in (True, False)
+    )
     assert np.mean([gain.own for gain in apart]) > least
     assert np.mean([gain.gain.value for gain in apart]) > 0.05
-    mixed = [shared_by_persons(seed, known=False) for seed in range(12)]
     assert np.mean([gain.own for gain in mixed]) < least  # it has seen the same persons
+
+
+def of_constants(generator) -> OwnRows:
+    return OwnRows(generator.standard_normal((30, 2)), np.full(30, 0.1), 0, np.arange(30))
 
 
 @pytest.mark.no_evidence
 def test_equal_models_are_no_gain():
     """Constant targets: every model says the same, and rounding decides nothing."""
-    rows = OwnRows(
-        np.random.default_rng(0).standard_normal((30, 2)), np.full(30, 0.1), 0, np.arange(30)
-    )
+    rows = of_constants(np.random.default_rng(0))
     joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 + 1e-16))
-    gain = judge_by_cross_validation(
-        rows, met(rows, joint), SIGMA, np.random.default_rng(1), own_best="linear"
-    )
+    models, generator = laws.met(rows, joint), np.random.default_rng(1)
+    gain = laws.judge_by_cross_validation(rows, models, laws.SIGMA, generator, own_best="linear")
     assert gain.gain.value == 0
     assert gain.verdict is Verdict.NO_DIFFERENCE
 
@@ -202,63 +191,60 @@ def test_equal_models_are_no_gain():
 @pytest.mark.parametrize(
     ("law", "count"),
     [
-        (Law(noise=0.08), 60),
-        (Law(away=0.6, noise=0.05), 60),
-        (Law(noise=0.05, persons=3), 60),
-        (Law(classes=2, noise=0.1), 80),
+        (laws.Law(noise=0.08), 60),
+        (laws.Law(away=0.6, noise=0.05), 60),
+        (laws.Law(noise=0.05, persons=3), 60),
+        (laws.Law(classes=2, noise=0.1), 80),
     ],
 )
 def test_all_ways_judge_honestly(law, count):
     draws, owners = (150, 80) if law.classes == 0 else (60, 40)
-    true, error = truth(law, count, draws)
-    require_honest([on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], true, error)
-    require_honest([by_folds(law, s, count, 2) for s in range(owners)], true, error)
+    true = truth(law, count, draws)
+    require_honest([laws.on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], *true)
+    require_honest([by_folds(law, s, count, 2) for s in range(owners)], *true)
 
 
 @pytest.mark.long
 def test_narrower_intervals_would_miss_where_columns_are_many():
     """30 columns, 60 rows: as docs/decisions.md says, 92 % of whole intervals and 74 % of 0.7."""
-    law, count, owners = Law(noise=0.2, columns=30), 60, 150
+    law, count, owners = laws.Law(noise=0.2, columns=30), 60, 150
     _, (true, error) = true_gains(law, count)
     found = [by_folds(law, 5_000 + seed, count, 4).joint_gain for seed in range(owners)]
-    away = np.array([abs(each.value - true) for each in found])
-    half = np.array([each.half_width for each in found])
+    away, half = np.array([(abs(each.value - true), each.half_width) for each in found]).T
     for width, share in ((1.0, 0.92), (0.7, 0.74)):
         covered = np.count_nonzero(away <= np.hypot(width * half, 1.96 * error))
         assert binom.ppf(1e-3, owners, share) <= covered <= binom.ppf(0.999, owners, share)
 
 
 OWNERS = 40
-SMALL = ((Law(noise=0.05), 25), (Law(noise=1.2), 200))
+SMALL = ((laws.Law(noise=0.05), 25), (laws.Law(noise=1.2), 200))
 """Rows leave most of what is uncertain in the first law, and the others' rows in the second one."""
 
 
-def asked_with_redraws(law: Law, count: int, seed: int, reused: bool):
+def asked_with_redraws(law: laws.Law, count: int, seed: int, reused: bool):
     """Judge an owner by joint models of eight redraws, two runs each, as `forecast --as` does."""
     generator = np.random.default_rng([seed, 4])
     rows, around = law.rows(generator, count), law.joint(generator, 8)
     which = np.repeat(np.arange(8), 2)
     drawn = around.coefficients[np.zeros(16, dtype=int) if reused else which]
-    runs = Law(noise=0.01).joint(generator, 16).coefficients - law.common
+    runs = laws.Law(noise=0.01).joint(generator, 16).coefficients - law.common
     joint = LinearModels(drawn + runs, np.zeros((16, 1)))
     models = JointModels(joint.scores(rows.columns), joint, redraw=which)
     options = {"own_best": "linear", "repeats": 1}
-    return judge_by_cross_validation(rows, models, SIGMA, generator, **options)
+    return laws.judge_by_cross_validation(rows, models, laws.SIGMA, generator, **options)
 
 
 def a_tie(seed: int):
     """Judge an owner whose targets are all alike: models differ by rounding."""
     generator = np.random.default_rng([seed, 5])
-    rows = OwnRows(generator.standard_normal((30, 2)), np.full(30, 0.1), 0, np.arange(30))
     joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 - 1e-15 * (seed % 2)))
-    options = {"own_best": "linear", "repeats": 1}
-    return judge_by_cross_validation(rows, met(rows, joint), SIGMA, generator, **options)
+    return by_itself(of_constants(generator), joint, generator)
 
 
 @cache
-def true_gains(law: Law, count: int, draws: int = 150) -> np.ndarray:
+def true_gains(law: laws.Law, count: int, draws: int = 150) -> np.ndarray:
     """Return the gain, and that of the joint model as it is, each with its standard error."""
-    found = [on_fresh_rows(law, 10_000 + seed, count, 1_500, 3) for seed in range(draws)]
+    found = [laws.on_fresh_rows(law, 10_000 + seed, count, 1_500, 3) for seed in range(draws)]
     values = np.array([(each.gain.value, each.joint_gain.value) for each in found])
     return np.stack([values.mean(axis=0), values.std(axis=0, ddof=1) / sqrt(draws)], axis=1)
 
@@ -286,36 +272,32 @@ def complaints(*, reused: bool = False) -> set[str]:
     return faults
 
 
-def _no_variance_of_rows(monkeypatch):
-    monkeypatch.setattr(gain, "of_rows", lambda *_: (0.0, 59.0))
-    monkeypatch.setattr(gain, "of_choices", lambda _: 0.0)
+def signs(found, *_, **__):
+    return Verdict.GAINS if found.low >= 0 else Verdict.UNDECIDED
 
 
-def _ties_decide(monkeypatch):
-    def signs(found, *_, **__):
-        return Verdict.GAINS if found.low >= 0 else Verdict.UNDECIDED
-
-    monkeypatch.setattr(gain, "verdict_of", signs)
+Models = cross_validation._Models
 
 
-def _own_model_has_seen_all(monkeypatch):
-    without = cross_validation._Models.without
-    monkeypatch.setattr(
-        cross_validation._Models, "without", lambda models, out: without(models, out[:0])
-    )
+def seen_all(models, out, right=Models.without):
+    return right(models, out[:0])
 
 
-def _strength_chosen_in_hindsight(monkeypatch):
-    chosen = cross_validation._chosen
+def hindsight(models, joint, out, inner, right=cross_validation._chosen):
+    own, strengths = right(models, joint, out, inner)
+    fair, uses = models.uses(joint, out)
+    tested = models.rows.take(out)
+    errors = tested.errors(uses.scores(tested.columns, fair.scores[:, out])).sum(axis=-1)
+    return own, np.broadcast_to(cross_validation.least(errors), strengths.shape)
 
-    def hindsight(models, joint, out, inner):
-        own, strengths = chosen(models, joint, out, inner)
-        fair, uses = models.uses(joint, out)
-        tested = models.rows.take(out)
-        errors = tested.errors(uses.scores(tested.columns, fair.scores[:, out])).sum(axis=-1)
-        return own, np.broadcast_to(cross_validation.least(errors), strengths.shape)
 
-    monkeypatch.setattr(cross_validation, "_chosen", hindsight)
+NO_VARIANCE = ((gain, "of_rows", lambda *_: (0.0, 59.0)), (gain, "of_choices", lambda _: 0.0))
+FAULTS = {
+    "no variance of rows": ("intervals miss", *NO_VARIANCE),
+    "ties decide": ("ties decide", (gain, "verdict_of", signs)),
+    "the own model has seen all": ("gains are biased", (Models, "without", seen_all)),
+    "strength in hindsight": ("gains are biased", (cross_validation, "_chosen", hindsight)),
+}
 
 
 @pytest.mark.long
@@ -325,19 +307,13 @@ def test_a_small_benchmark_finds_nothing_wrong():
 
 @pytest.mark.long
 @pytest.mark.no_evidence
-@pytest.mark.parametrize(
-    ("plant", "noticed"),
-    [
-        (_no_variance_of_rows, "intervals miss"),
-        (_ties_decide, "ties decide"),
-        (_own_model_has_seen_all, "gains are biased"),
-        (_strength_chosen_in_hindsight, "gains are biased"),
-    ],
-)
-def test_a_small_benchmark_notices_a_planted_fault(plant, noticed, monkeypatch):
+@pytest.mark.parametrize("planted", FAULTS)
+def test_a_small_benchmark_notices_a_planted_fault(planted, monkeypatch):
     for law, count in SMALL:
         true_gains(law, count)  # of the right code
-    plant(monkeypatch)
+    noticed, *faults = FAULTS[planted]
+    for fault in faults:
+        monkeypatch.setattr(*fault)
     assert noticed in complaints()
 
 
@@ -345,3 +321,108 @@ def test_a_small_benchmark_notices_a_planted_fault(plant, noticed, monkeypatch):
 @pytest.mark.no_evidence
 def test_a_small_benchmark_notices_redraws_that_are_reused():
     assert "intervals miss" in complaints(reused=True)
+
+
+# Other protocols held against models and differences that are known
+
+LINEAR = Asked(own_best="linear", break_even=False)
+
+
+def test_second_moments_without_noise_gain_what_least_squares_of_all_rows_gain():
+    """NumPy's least squares of all rows instead of the joint model: the same gain, to 1e-9."""
+    raw = banks(updates=6)
+    raw["privacy"] = {"mechanism": "none"}
+    scenario = Scenario.model_validate(raw)
+    known = population(scenario, private=False)
+    [moments] = protocols.alternatives(known, LINEAR, None, gains(known, LINEAR))
+    data, sigma = known.dataset, scenario.model.sigma
+    x, y = np.concatenate(data.features), np.concatenate(data.targets)
+    ridge = np.vstack([x, np.sqrt(len(y) * sigma / 2) * np.eye(x.shape[1])])
+    theta = np.linalg.lstsq(ridge, np.append(y, np.zeros(x.shape[1])), rcond=None)[0]
+    streams = Streams(scenario.run.seed)
+    drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
+    for owner, (fresh_x, fresh_y) in enumerate(drawn):
+        rows = protocols.known_rows(scenario, protocols.training_rows(data, owner))[0]
+        part = (fresh_x, fresh_x, fresh_y, np.arange(FRESH))
+        fresh = protocols.known_rows(scenario, part, FRESH)[0]
+        linear = linear_models(scenario.model, data.projection, theta[None])
+        joint = JointModels((rows.columns @ theta)[None, :, None], linear)
+        generator = streams.generator("decision", "owner", owner + 1)
+        as_is = (fresh_x @ theta)[None, :, None]
+        exact = laws.judge_fresh(rows, joint, fresh, as_is, sigma, generator, own_best="linear")
+        found = moments.gains.owners[owner].gain
+        assert found.joint == pytest.approx(np.abs(fresh_y - fresh_x @ theta).mean(), rel=1e-9)
+        assert found.gain.value == pytest.approx(exact.gain.value, abs=1e-9 * exact.own)
+
+
+TWELVE, RUNS, TRUE = 12, 6, 0.3
+
+
+def coverage(times: int, of_runs: float, of_rows: float, halves: int = 1) -> int:
+    """Return how many intervals of differences hold the true one, of owners that differ by 1.
+
+    A difference has the true one, the owner's distance from it, the deviation of its rows, and one
+    of each run that all owners share.
+    """
+    generator, covered = np.random.default_rng(7), 0
+    for _ in range(times):
+        pairs = list[list[tuple[SimpleNamespace, SimpleNamespace]]]()
+        away = generator.permutation(np.linspace(-1, 1, TWELVE))
+        every = generator.standard_normal() * of_rows  # halves are drawn from the same rows
+        for _ in range(halves):
+            common = of_runs * generator.standard_normal(RUNS)
+            shift = every + of_rows * generator.standard_normal() if halves > 1 else 0.0
+            own = of_rows * generator.standard_normal(TWELVE) if halves == 1 else np.zeros(TWELVE)
+            pairs.append(
+                [owner_gains(TRUE + shift + a + e, common) for a, e in zip(away, own, strict=True)]
+            )
+        one, other = (
+            SimpleNamespace(judged=[[pair[side] for pair in half] for half in pairs])
+            for side in (0, 1)
+        )
+        found = difference(one, other)
+        covered += found.low <= TRUE + (every if halves > 1 else 0.0) <= found.high
+    return covered
+
+
+def owner_gains(more: float, common: np.ndarray) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """Return two gains of an owner whose mean difference over runs is so much, and their runs."""
+    return tuple(
+        SimpleNamespace(gain=Estimate(float(runs.mean())), by_run=runs, redraw=None, rarer=9)
+        for runs in (np.zeros(RUNS), more + common)
+    )
+
+
+@pytest.mark.no_evidence
+@pytest.mark.parametrize(("of_runs", "of_rows", "halves"), [(1.5, 0.5, 1), (0.1, 2, 1), (0, 1, 8)])
+def test_differences_are_covered(of_runs, of_rows, halves):
+    """At least 95 % by the binomial band: differences between owners make intervals wider."""
+    assert coverage(1_000, of_runs, of_rows, halves) >= binom.ppf(1e-3, 1_000, 0.95)
+
+
+@pytest.mark.no_evidence
+@pytest.mark.parametrize(
+    ("fault", "of_runs", "of_rows"),
+    [
+        ((alternatives, "of_runs", lambda *_: ()), 1.5, 0.5),
+        ((alternatives.np, "var", lambda *_, **__: 0.0), 0.1, 2),
+    ],
+    ids=["runs", "rows"],
+)
+def test_a_planted_fault_is_noticed(fault, of_runs, of_rows, monkeypatch):
+    """Without one part of the variance, coverage falls below the band."""
+    monkeypatch.setattr(*fault)
+    assert coverage(300, of_runs, of_rows) < binom.ppf(1e-3, 300, 0.95)
+
+
+@pytest.mark.no_evidence
+def test_one_owner_has_the_sum_of_both_deviations():
+    """No joint law of two errors has a difference of larger deviation."""
+    parts = ((0.04, 9.0),), ((0.01, 5.0),)
+    one, other = (
+        SimpleNamespace(gain=Estimate(value, part), by_run=np.zeros(2), redraw=None)
+        for value, part in zip((1.0, 1.5), parts, strict=True)
+    )
+    found = difference(SimpleNamespace(judged=[[one]]), SimpleNamespace(judged=[[other]]))
+    assert found.value == 0.5
+    assert found.parts == ((pytest.approx(0.09), 5.0),)

@@ -4,9 +4,10 @@ The queries are noted while the model is trained inside the network, whatever be
 answers; the run under test learns over traces, and prunes.
 """
 
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -17,12 +18,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import longest_gradients, recording
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.longest_gradients import (
-    GradientMonitor,
-    Observed,
-    largest,
-    largest_of_all,
-)
+from asyncdp_sim.learning.longest_gradients import GradientMonitor, Observed, largest
 from asyncdp_sim.learning.objectives import LinearRecords, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
@@ -41,34 +37,28 @@ from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.tables import table
 
+from .networks import replicates
+
 pytestmark = pytest.mark.oracle("largest gradient in a run with a declared bound")
 
-Parts = dict[str, Any]
+
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
+BOTH = {ExchangeOutcome.applied, ExchangeOutcome.lost}
 LOSSY = {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"}
-WAYS: dict[str, Parts] = table(__file__, "declared_bound.toml")
+WAYS = table(__file__, "declared_bound.toml")
 TABLE = table(__file__, "models_of_bounds.toml")
-MODELS: dict[str, Parts] = TABLE["models"]
-PRIVATE: tuple[Parts, ...] = TABLE["private"]
+MODELS = TABLE["models"]
+PRIVATE = TABLE["private"]
 
 
 def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
     private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
     norm = {"norm": private.pop("norm")} if "norm" in private else {}
-    fields: Parts = {
-        "id": "declared",
-        "run": {"updates": 25, "replicates": 3, "until": 40.0},
-        "owners": {"count": 3, "records": [20, 11, 30]},
-        "data": {
-            "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
-            "labels": model not in ("ridge", "mlp"),
-        },
-        "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
-        "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},
-        "privacy": {"epsilon": 20.0} | private | {
-            "sensitivity": {"kind": "declared", "bound": bound} | norm,
-        },
-    }  # fmt: skip
+    sensitivity = {"kind": "declared", "bound": bound} | norm
+    fields = deepcopy(TABLE["scene"])
+    fields["data"]["labels"] = model not in ("ridge", "mlp")
+    fields["model"] |= MODELS[model]
+    fields["privacy"] |= private | {"sensitivity": sensitivity}
     return parse(Scenario, fields | parts)
 
 
@@ -81,10 +71,13 @@ class Noting(LiveLearning):
 
     def read(self, owner, message, peer=0):
         super().read(owner, message, peer)
-        self.noted[message] = self._queries[message][0][0].copy()
+        self.note(message)
 
     def take(self, owner, message, sent):
         super().take(owner, message, sent)
+        self.note(message)
+
+    def note(self, message):
         self.noted[message] = self._queries[message][0][0].copy()
 
     def again(self, message, former):
@@ -94,12 +87,9 @@ class Noting(LiveLearning):
 
 def queries(asked):
     """Every query whose answer was transmitted: its owner from 0, where, its fate."""
-    task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
-    found = []
-    for number in range(1, asked.run.replicates + 1):
-        scope = streams.within("replicate", number)
-        how = (task.steps, task.reply, scope, 1, task.asks)
-        live = Noting(*how, target=task.target)
+    task, found = prepare(asked, build_dataset(asked)).task, []
+    for scope in replicates(asked.run.seed, asked.run.replicates):
+        live = Noting(task.steps, task.reply, scope, 1, task.asks, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
             fate = ExchangeOutcome(int(row["outcome"]))
@@ -108,12 +98,11 @@ def queries(asked):
     return found
 
 
-def every_record(outcome, owner, points):
-    """The largest gradient of an owner's records at any of the points, pair by pair."""
-    records = outcome.problem.records
-    count = len(records.targets[owner])
-    rows, places = (each.ravel() for each in np.indices((count, len(points))))
-    return float(records.lengths_at(owner, rows, points[places]).max())
+def every_length(records, owner, points):
+    """The lengths of gradients of an owner's records at all points, pair by pair."""
+    pairs = np.indices((len(records.targets[owner]), len(points)))
+    rows, places = (each.ravel() for each in pairs)
+    return records.lengths_at(owner, rows, points[places])
 
 
 def brute_force(outcome, *, of=None):
@@ -123,8 +112,21 @@ def brute_force(outcome, *, of=None):
     for owner in range(len(found)):
         own = [x for who, x, fate in met if who == owner and (of is None or fate in of)]
         if len(own) > 0:
-            found[owner] = every_record(outcome, owner, np.array(own))
+            found[owner] = every_length(outcome.problem.records, owner, np.array(own)).max()
     return found
+
+
+def fates(outcome):
+    return {fate for *_, fate in queries(outcome.scenario)}
+
+
+def folded(outcome, seen, numbers):
+    """What a monitor meets, and the path, as runs are learned once more from their traces."""
+    task = outcome.problem.task
+    cell = CellTask(task.steps, task.reply, 1, *([] if seen is None else [seen]))
+    scopes = [Streams(1).within("replicate", number) for number in numbers]
+    [path] = fold(outcome.traces, [cell], scopes, *([task.asks] if seen is None else []))
+    return path
 
 
 CASES = [
@@ -187,32 +189,20 @@ def test_averaging_looks_at_the_only_query_of_each(bound, holds):
 @pytest.mark.parametrize("part", ["request", "request, losses"])
 def test_the_fold_meets_the_same(part, monkeypatch):
     """Also where queries wait for a shorter or longer time before they are measured."""
-    slow = {} if part == "request" else {"channel": LOSSY}
-    outcome = run(scenario(**slow))
-    task, streams = outcome.problem.task, Streams(1)
+    outcome = run(scenario(**{} if part == "request" else {"channel": LOSSY}))
     monkeypatch.setattr(longest_gradients, "NUMBERS", 40)
-    seen = GradientMonitor(task.watched)
-    cell = CellTask(task.steps, task.reply, 1, seen)
-    fold(outcome.traces, [cell], [streams.within("replicate", r) for r in outcome.numbers])
+    seen = GradientMonitor(outcome.problem.task.watched)
+    folded(outcome, seen, outcome.numbers)
     assert seen.observed().largest.tolist() == brute_force(outcome).tolist()
     assert seen.observed().queries == len(queries(outcome.scenario))
-    if part == "request, losses":
-        assert {fate for *_, fate in queries(outcome.scenario)} >= {
-            ExchangeOutcome.applied,
-            ExchangeOutcome.lost,
-        }
+    assert part == "request" or fates(outcome) >= BOTH
 
 
 def test_no_bit_of_what_is_learned_depends_on_being_watched():
-    for parts in (WAYS["request"], WAYS["request, losses"], WAYS["push"], WAYS["gossip, ring"]):
-        outcome = run(scenario(**parts))
-        task = replace(outcome.problem.task, watched=None)
-        problem = replace(outcome.problem, task=task)
-        unseen = replace(outcome, problem=problem)
-        streams = Streams(1)
-        scopes = [streams.within("replicate", number) for number in outcome.numbers]
-        [path] = fold(outcome.traces, [CellTask(task.steps, task.reply, 1)], scopes, task.asks)
-        assert path.final.tobytes() == unseen.learned.models.tobytes()
+    for way in ("request", "request, losses", "push", "gossip, ring"):
+        outcome = run(scenario(**WAYS[way]))
+        path = folded(outcome, None, outcome.numbers)
+        assert path.final.tobytes() == outcome.learned.models.tobytes()
 
 
 def test_live_learning_meets_what_its_replay_does():
@@ -220,11 +210,9 @@ def test_live_learning_meets_what_its_replay_does():
     live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
     met = live.learned.met
     assert met.largest.tolist() == brute_force(live).tolist()
-    fates = {fate for *_, fate in queries(live.scenario)}
-    assert fates >= {ExchangeOutcome.lost, ExchangeOutcome.applied}
-    task, scope = live.problem.task, Streams(1).within("replicate", 1)
-    seen = GradientMonitor(task.watched)
-    fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])
+    assert fates(live) >= BOTH
+    seen = GradientMonitor(live.problem.task.watched)
+    folded(live, seen, [1])
     assert seen.observed().largest.tolist() == met.largest.tolist()
 
 
@@ -251,14 +239,14 @@ def of_many(seed, model, norm, size, *, spread):
 def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
-        monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.PAIRS", together)
+        monkeypatch.setattr(longest_gradients, "PAIRS", together)
         records, points = of_many(seed, model, norm, 120, spread=spread)
-        rows, places = (each.ravel() for each in np.indices((120, len(points))))
-        every = records.lengths_at(0, rows, points[places])
+        every = every_length(records, 0, points)
         assert largest(records, 0, points) == every.max()
         assert largest(records, 0, points, least=2 * every.max()) == 2 * every.max()
-        centre, radius = points.mean(axis=0), np.linalg.norm(points - points.mean(axis=0), axis=1)
-        tops = records.ceilings(0, slice(None), centre[None], float(radius.max()) * (1 + 1e-12))
+        centre = points.mean(axis=0)
+        radius = float(np.linalg.norm(points - centre, axis=1).max()) * (1 + 1e-12)
+        tops = records.ceilings(0, slice(None), centre[None], radius)
         assert np.isnan(tops).all() == (model == "mlp")  # a network has no bounds over balls
         assert not np.any(every.reshape(120, -1).max(axis=1) > tops[:, 0])
 
@@ -281,7 +269,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     for some in (points[:7], far, points[:0], points[:1]):
         found = []
         for few in (0, 10**6):
-            monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.FEW", few)
+            monkeypatch.setattr(longest_gradients, "FEW", few)
             found += [largest(records, 0, some, least) for least in (0.0, 1.5)]
         assert found[:2] == found[2:]
 
@@ -289,18 +277,17 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
-    monkeypatch.setattr("asyncdp_sim.learning.longest_gradients.FEW", 0)  # few records have bounds
+    monkeypatch.setattr(longest_gradients, "FEW", 0)  # few records have bounds
     for seed in range(60):
         rng = np.random.default_rng(seed)
         records, points = of_many(seed, model, "l1", 60, spread=1.0)
         x = np.sign(rng.normal(size=records.features[0].shape))
         records = replace(records, features=[x], targets=[np.sign(rng.normal(size=60))])
         far = np.sign(rng.normal(size=points[:8].shape)) * 10 ** rng.uniform(307.3, 308.2)
-        rows, places = (each.ravel() for each in np.indices((60, len(far))))
         with np.errstate(over="ignore", invalid="ignore"):
-            every = records.lengths_at(0, rows, far[places])
+            every = every_length(records, 0, far)
         expected = np.where(np.isnan(every), np.inf, every).max()
-        assert largest_of_all(records, far, np.zeros(1)) == [expected]
+        assert longest_gradients.largest_of_all(records, far, np.zeros(1)) == [expected]
 
 
 def test_few_of_all_pairs_are_looked_at(monkeypatch):
@@ -324,15 +311,14 @@ def test_few_of_all_pairs_are_looked_at(monkeypatch):
 
 def places(outcome):
     """Per owner the largest gradient by brute force: of queries, and elsewhere."""
-    learned = outcome.learned
+    learned, records = outcome.learned, outcome.problem.records
     ends = {"start": learned.starts, "final": learned.models,
             "optimum": outcome.problem.task.objective.optimum[None]}  # fmt: skip
     owners = range(outcome.scenario.owners.count)
-    found = {
-        name: np.array([every_record(outcome, owner, models) for owner in owners])
+    return {"queries": brute_force(outcome)} | {
+        name: np.array([every_length(records, owner, models).max() for owner in owners])
         for name, models in ends.items()
     }
-    return found | {"queries": brute_force(outcome)}
 
 
 def exceeded(found, xi):
@@ -340,51 +326,35 @@ def exceeded(found, xi):
     return {place for place, values in found.items() if values.max() > xi}
 
 
-def of_one_run(seed, epsilon, rho, updates, bound, **parts):
-    gossip = {"kind": "async-gossip", "rho": rho, **parts.pop("algorithm", {})}
-    return scenario(
-        run={"seed": seed, "updates": updates, "replicates": 1}, algorithm=gossip, bound=bound,
-        privacy={"mechanism": "laplace", "epsilon": epsilon}, **parts,
-    )  # fmt: skip
-
-
-AT_START = {"initial": "ones", "central_step": "text"}
-IN_THE_MIDDLE = of_one_run(20, 20.0, 100.0, 40, 80.0)
-AT_ITS_END = of_one_run(20, 3.0, 0.5, 2, 80.0)
-AT_ITS_START = of_one_run(7, 1000.0, 1.0, 3, 55.0, algorithm=AT_START)
-IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
+ONE_RUN = {
+    name: scenario(privacy={"mechanism": "laplace", "epsilon": epsilon}, bound=bound, **parts)
+    for name, (epsilon, bound, parts) in TABLE["one_run"].items()
+}
+LOST = ONE_RUN.pop("lost")
+"""Runs in which the bound is exceeded in one place alone, and one where only a lost answer does."""
 
 
 def judged(outcome):
     return judge(outcome.problem, outcome.traces, outcome.learned, outcome.ledger)
 
 
-@pytest.mark.parametrize(
-    ("asked", "where"),
-    [(IN_THE_MIDDLE, "queries"), (AT_ITS_END, "final"), (AT_ITS_START, "start")],
-    ids=["middle", "end", "start"],
-)
-def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(asked, where):
+@pytest.mark.parametrize("where", ONE_RUN)
+def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(where):
     """And ε is that of the largest gradient of all, found by brute force."""
-    outcome = run(asked)
-    found, xi = places(outcome), outcome.problem.xi
+    outcome = run(ONE_RUN[where])
+    found, xi, told = places(outcome), outcome.problem.xi, outcome.summary
     assert exceeded(found, xi) == {where}
-    summary = outcome.summary
-    assert (summary["private"], summary["bound_exceeded"]) == (False, True)
-    assert summary["epsilon_true"] == asked.privacy.epsilon * found[where].max() / xi
-    assert summary["epsilon_at_least"] is True
+    assert (told["private"], told["bound_exceeded"]) == (False, True)
+    assert told["epsilon_true"] == ONE_RUN[where].privacy.epsilon * found[where].max() / xi
+    assert told["epsilon_at_least"] is True
 
 
 def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded():
-    outcome = run(IN_WHAT_WAS_LOST)
-    xi = outcome.problem.xi
-    elsewhere = places(outcome) | {
-        "queries": brute_force(
-            outcome, of=tuple(fate for fate in ExchangeOutcome if fate is not ExchangeOutcome.lost)
-        )
-    }
+    outcome = run(LOST)
+    xi, others = outcome.problem.xi, set(ExchangeOutcome) - {ExchangeOutcome.lost}
+    elsewhere = places(outcome) | {"queries": brute_force(outcome, of=others)}
     assert exceeded(elsewhere, xi) == set()
-    lost = brute_force(outcome, of=(ExchangeOutcome.lost,)).max()
+    lost = brute_force(outcome, of={ExchangeOutcome.lost}).max()
     assert lost > xi
     assert outcome.summary["epsilon_true"] == 50.0 * lost / xi
 
@@ -392,19 +362,19 @@ def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded():
 @pytest.mark.no_evidence
 def test_what_is_left_out_would_be_noticed(monkeypatch):
     """Planted bugs: without queries, final models, starts, or lost answers the bound holds."""
-    for asked, left_out in ((AT_ITS_END, "models"), (AT_ITS_START, "starts")):
-        outcome = run(asked)
+    for where, left_out in (("final", "models"), ("start", "starts")):
+        outcome = run(ONE_RUN[where])
         optimum = np.broadcast_to(outcome.problem.task.objective.optimum, (1, 3))
         less = replace(outcome.learned, **{left_out: optimum})
         assert judged(outcome).private is False
         assert judged(replace(outcome, learned=less)).private is True
-    outcome = run(IN_THE_MIDDLE)
+    outcome = run(ONE_RUN["queries"])
     unmet = replace(outcome.learned, met=Observed(np.zeros(3), outcome.learned.met.queries))
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in recording.RELEASED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(recording, "RELEASED", few)
     monkeypatch.setattr("asyncdp_sim.runs.outcome.RELEASED", few)
-    assert run(IN_WHAT_WAS_LOST).summary["private"] is True
+    assert run(LOST).summary["private"] is True
 
 
 def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
@@ -416,8 +386,8 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
     answered = sum(int(trace.released.sum()) for trace in outcome.traces)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
     figures = summary(blind.problem, blind.learned, found, blind.ledger)
-    said = figures, notices(blind.problem, blind.traces, blind.learned, found)
-    shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
+    said = notices(blind.problem, blind.traces, blind.learned, found)
+    shown = replace(blind, summary=blind.summary | figures, notices=said)
     write(shown, tmp_path / "r")
     lines = result_lines(tmp_path / "r")
     assert any(line.split()[:3] == ["private", "not", "shown"] for line in lines)

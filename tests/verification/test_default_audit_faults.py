@@ -1,7 +1,6 @@
 """Faults that the default audit refutes: noise used twice, and a wrong count of shares."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from asyncdp_sim.privacy.mechanisms import Filtered, GaussianNoise, LaplaceNoise
 from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
-from tests.verification.test_audit_faults import SCENE, SUMMED, one_row
+from tests.verification.test_audit_faults import SCENE, SUMMED, plant
 from tests.verification.test_correlated_noise import scenario as correlated
 
 pytestmark = [pytest.mark.no_evidence]
@@ -30,7 +29,7 @@ def exceeded(scene, settings=(), answers=200_000):
 def test_one_row_of_noise_for_several_answers(monkeypatch):
     """Found by attack: only --thorough saw it."""
     assert exceeded(SCENE) == []
-    one_row(monkeypatch)
+    plant("one_row", monkeypatch)
     assert any("have the noise of another one, or none" in line for line in exceeded(SCENE))
 
 
@@ -51,10 +50,12 @@ def test_shares_are_counted_by_the_audit_itself(settings, monkeypatch):
 
 
 def test_what_is_not_looked_at_is_said():
-    lines = first_audit(load(SCENE)[0], answers=1000, confidence=0.999).lines()
-    assert any("--thorough" in line and "not compared" in line for line in lines)
-    lines = first_audit(load(SUMMED)[0], answers=1000, confidence=0.999).lines()
-    assert any(line.startswith("noise lies on a grid: not compared") for line in lines)
+    of_three, of_sums = (
+        first_audit(load(scene)[0], answers=1000, confidence=0.999).lines()
+        for scene in (SCENE, SUMMED)
+    )
+    assert any("--thorough" in line and "not compared" in line for line in of_three)
+    assert any(line.startswith("noise lies on a grid: not compared") for line in of_sums)
 
 
 def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():
@@ -107,22 +108,20 @@ FIRST = np.array([[1.0, -2.0], [0.5, 3.0]])
 SECOND = FIRST + np.array([[0.1, 0.2], [-0.3, 0.4]])
 
 
-def under_a_moving_bound(answers: Any) -> View:
-    trace: Any = SimpleNamespace(updates=np.array([(1,), (2,)], dtype=[("k", int)]))
+def under_a_moving_bound(answers) -> View:
+    trace = SimpleNamespace(updates=np.array([(1,), (2,)], dtype=[("k", int)]))
     places, path = np.zeros(2, dtype=int), np.array([1.0, 2.0, 3.0])
     return View(places, places, FIRST, answers, 2, trace, FIRST[0], path=path)
 
 
 def test_noise_that_is_used_again_is_seen_under_a_moving_clip_bound():
-    row = np.array([[0.7, -1.1]])
-    view = under_a_moving_bound(SECOND + NOISE.scale * TIMES * row)
+    view = under_a_moving_bound(SECOND + NOISE.scale * TIMES * np.array([[0.7, -1.1]]))
     [score] = facts.coincidence_scores(NOISE, 0, [view], FIRST, SECOND)
     assert score > 10
 
 
 def test_likelihoods_of_answers_know_how_large_their_noise_is():
-    view = under_a_moving_bound(SECOND)
-    [ratio] = whole_run._of_answers(NOISE, [view], FIRST, SECOND)
+    [ratio] = whole_run._of_answers(NOISE, [under_a_moving_bound(SECOND)], FIRST, SECOND)
     assert ratio == pytest.approx(np.square((SECOND - FIRST) / (NOISE.scale * TIMES)).sum() / 2)
 
 

@@ -16,8 +16,7 @@ from asyncdp_sim.scenario import Scenario
 from tests.scenes import fields
 from tests.tables import table
 
-from .shared import shared
-from .zscores import require, score
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("E ψ of learning in rounds, at the middle and the end")
 
@@ -30,16 +29,8 @@ BUDGETS = TABLE["budgets"]
 
 def given(name):
     """Return a scenario of three owners with second moments of their own."""
-    raw = fields(
-        id="descent",
-        run={"seed": 3, "updates": T, "replicates": 1},
-        owners={"records": [300, 100, 400]},
-        data={"features": 4, "condition": 5.0, "heterogeneity": 0.5},
-        model={"regularisation": 0.2},
-        protocol={"kind": "rounds"},
-        algorithm=ALGORITHMS[name],
-        privacy={"epsilon": list(BUDGETS[name]), "sensitivity": {"kind": "declared", "bound": 3.0}},
-    )
+    raw = fields(**TABLE["scene"], algorithm=ALGORITHMS[name])
+    raw["privacy"] |= {"epsilon": BUDGETS[name]}
     return Scenario.model_validate(raw)
 
 

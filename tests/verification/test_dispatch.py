@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from tests.tables import table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -26,27 +24,16 @@ pytestmark = [
 
 RUNS, UPDATES = 40, 3000
 SKEWED = (0.5, 0.3, 0.2)
-FAST_AND_SLOW = (Exponential(mean=0.1), Exponential(mean=0.5), Exponential(mean=1.0))
-MIXED = (Uniform(low=0.1, high=0.3), Gamma(mean=0.5, cv=2.0), Constant(value=1.0))
-WILD = tuple(Lognormal(mean=mean, cv=2.0) for mean in (0.1, 0.5, 1.0))
-CONSTANTS = tuple(Constant(value=mean) for mean in (0.1, 0.5, 1.0))
-HUNDRED = tuple(Exponential(mean=0.5 + i / 100) for i in range(100))
-WORK = {
-    "fast and slow": FAST_AND_SLOW,
-    "mixed": MIXED,
-    "wild": WILD,
-    "constant": CONSTANTS,
-    "hundred": HUNDRED,
-}
+MEANS = (0.1, 0.5, 1.0)
+WORK = table(__file__, "work.toml")
 CASES = table(__file__, "dispatch.toml")
 DRAWN = [name for name, case in CASES.items() if "to" not in case["protocol"]]
 
 
-def network_of(name, protocol=None):
+def network_of(name):
     case = CASES[name]
     work, latency = WORK[case["work"]], {"query": case["query"]} if "query" in case else {}
-    protocol = protocol or case["protocol"]
-    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol)
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=case["protocol"])
 
 
 def settled(trace):
@@ -59,10 +46,16 @@ def gap(rows):
     return to_units(rows["tick"][-1] - rows["tick"][0]) / (len(rows) - 1)
 
 
-def measure(name, *, seed=None, count=RUNS, protocol=None):
+def updates_seen(trace):
+    """Return Σ staleness of the answers used, and updates that those still open have seen."""
+    still = trace.exchanges[~np.isin(trace.exchanges["message"], trace.updates["message"])]
+    return int(trace.updates["staleness"].sum() + (trace.n_updates - still["read_k"]).sum())
+
+
+def measure(name, *, seed=None, count=RUNS):
     """Return scores of the time between returns, of the staleness, and of the owners' shares."""
-    usual, net = CASES[name]["seed"], network_of(name)
-    rows = [settled(each) for each in runs(network_of(name, protocol), seed or usual, count)]
+    net = network_of(name)
+    rows = [settled(each) for each in runs(net, seed or CASES[name]["seed"], count)]
     found = [score("returns", [gap(each) for each in rows], 1 / predicted(net, "throughput"))]
     if name in DRAWN:
         chosen, exact = shares(net), stale(name)
@@ -90,11 +83,6 @@ def stale(name):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_circulate_as_in_the_closed_network(name):
     require(sound(name), error=0.05)
@@ -105,11 +93,7 @@ def test_other_tasks_that_return_meanwhile_are_one_less_than_all(name):
     """Pathwise: Σ staleness of those used + updates seen by those still open = (m − 1) k."""
     tasks = network_of(name).protocol.tasks
     for trace in runs(network_of(name), CASES[name]["seed"], 3):
-        used = trace.updates
-        is_used = np.isin(trace.exchanges["message"], used["message"])
-        still = trace.exchanges[~is_used]
-        seen_so_far = int(used["staleness"].sum()) + int((UPDATES - still["read_k"]).sum())
-        assert seen_so_far == (tasks - 1) * UPDATES
+        assert updates_seen(trace) == (tasks - 1) * UPDATES
     many = {"updates": 10**6, "answers_allowed": (10**6 + tasks,) * network_of(name).n_owners}
     long = network_of(name).model_copy(update=many)
     assert predicted(long, "mean_staleness") == pytest.approx(tasks - 1, rel=1e-4)
@@ -117,9 +101,9 @@ def test_other_tasks_that_return_meanwhile_are_one_less_than_all(name):
 
 def test_with_many_tasks_the_slowest_owner_sets_the_pace():
     """m → ∞: min μ_i/p_i; and one task: 1/Σ p_i E S_i."""
-    many, _ = closed_network(2000, SKEWED, (0.1, 0.5, 1.0), (0.0,) * 3)
+    many, _ = closed_network(2000, SKEWED, MEANS, (0.0,) * 3)
     assert many == pytest.approx(min(10 / 0.5, 2 / 0.3, 1 / 0.2), rel=1e-9)
-    one, stale = closed_network(1, SKEWED, (0.1, 0.5, 1.0), (0.0,) * 3)
+    one, stale = closed_network(1, SKEWED, MEANS, (0.0,) * 3)
     assert one == pytest.approx(1 / (0.05 + 0.15 + 0.2))
     assert stale == (0.0, 0.0, 0.0)
 
@@ -128,12 +112,8 @@ def test_who_shares_is_as_fast_as_who_queues_with_exponential_times():
     """Insensitivity: at the same means the law of shared work is of no account."""
     queued = network_of("four of three owners")
     for name in ("shared, constant", "shared, lognormal"):
-        shares_work = network_of(name)
-        assert predicted(shares_work, "throughput") == predicted(queued, "throughput")
+        assert predicted(network_of(name), "throughput") == predicted(queued, "throughput")
         assert stale(name) == stale("four of three owners")
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

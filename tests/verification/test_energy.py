@@ -15,8 +15,7 @@ from asyncdp_sim.trace.vocabulary import State
 from tests.tables import composed, table
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import Score, require, score, two_stages
+from .zscores import Score, fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -24,11 +23,8 @@ pytestmark = [
 ]
 
 RUNS, UPDATES = 30, 1500
-ENERGY = Energy(
-    idle=(0.3, 0.4, 0.5), listening=2.0, computing=(5.0, 8.0, 12.0), sending=2.0,
-    receiving=(1.0, 1.5, 0.8), byte_sent=1e-3, byte_received=(1e-3, 2e-3, 3e-3), seconds=60.0,
-)  # fmt: skip
 TABLE = table(__file__, "energy.toml")
+ENERGY = Energy(**TABLE["energy"])
 CASES = TABLE["cases"]
 EDGE = 8 / UPDATES
 """What is under way at the end was heard or sent: a sum of messages may vary by this share."""
@@ -71,11 +67,6 @@ def scored(name, samples, exact, scale, edge=1e-9):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_joules_and_times_are_those_of_renewal_rewards(name):
     require(sound(name), error=0.01)
@@ -93,7 +84,4 @@ def test_shares_of_time_are_those_of_every_owner(name):
     assert (error <= 0.02 * exact).all()
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=factor * RUNS))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

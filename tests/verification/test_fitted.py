@@ -3,25 +3,16 @@
 Standard errors are those that the fit states; scores are of one long run each, with fixed seeds.
 """
 
+from itertools import product
 from math import log
 
 import numpy as np
 import pytest
 
+from asyncdp_sim import imports
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.imports import (
-    MeasuredTrace,
-    fit_law,
-    fit_laws,
-    fit_owners,
-    fit_presence,
-    import_trace,
-    read_trace,
-)
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal
-from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.spec import Latency
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import client_log, measured
@@ -31,26 +22,29 @@ from . import networks
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 RATES = (0.3, 0.5, 0.8, 1.2, 2.0)
-AWAY = OnOff(on=Exponential(mean=8.0), off=Exponential(mean=12.0))
+AWAY = OnOff(on=laws.Exponential(mean=8.0), off=laws.Exponential(mean=12.0))
 PROTOCOLS = {
-    "push": (Push(), False),
-    "refuse": (Request(busy="refuse"), False),
-    "refuse, told": (Request(busy="refuse"), True),
-    "queue": (Request(busy="queue"), False),
+    "push": (protocols.Push(), False),
+    "refuse": (protocols.Request(busy="refuse"), False),
+    "refuse, told": (protocols.Request(busy="refuse"), True),
+    "queue": (protocols.Request(busy="queue"), False),
 }
+"""Protocols, and whether the table has the requests that were refused."""
+PRESENCE = {"always": Always(), "on-off": AWAY}
+NETWORKS = pytest.mark.parametrize(("name", "presence"), list(product(PROTOCOLS, PRESENCE)))
 
 
 def network(protocol, availability, until):
-    return networks.network(
-        len(RATES),
-        10**8,
-        until=until,
-        clock=PoissonClock(rate=RATES),
-        availability=availability,
-        compute=Lognormal(mean=0.1, cv=0.8),
-        latency=Latency(answer=Gamma(mean=0.02, cv=0.5)),
-        protocol=protocol,
-    )
+    parts = {"clock": clocks.PoissonClock(rate=RATES), "compute": laws.Lognormal(mean=0.1, cv=0.8)}
+    parts |= {"latency": Latency(answer=laws.Gamma(mean=0.02, cv=0.5)), "protocol": protocol}
+    return networks.lasting(len(RATES), until, availability=availability, **parts)
+
+
+def table_of(name, presence, until, folder):
+    """Return a protocol and the table of a measured network of it."""
+    protocol, refused = PROTOCOLS[name]
+    net = network(protocol, PRESENCE[presence], until)
+    return protocol, measured(net, folder / "t.csv", refused=refused)
 
 
 def scores(found, away):
@@ -63,20 +57,17 @@ def scores(found, away):
     return values / found.errors[: len(values)]
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_clocks_and_periods_are_found(name, availability, tmp_path):
-    protocol, refused = PROTOCOLS[name]
-    file = measured(network(protocol, availability, 4000.0), tmp_path / "t.csv", refused=refused)
-    trace = read_trace(file)
+@NETWORKS
+def test_clocks_and_periods_are_found(name, presence, tmp_path):
+    protocol, file = table_of(name, presence, 4000.0, tmp_path)
+    trace = imports.read_trace(file)
     assert trace.protocol == protocol
-    away = availability.kind == "on-off"
-    assert np.abs(scores(fit_owners(trace), away)).max() < 4
+    assert np.abs(scores(imports.fit_owners(trace), presence == "on-off")).max() < 4
     travel, _ = trace.durations()["request"]
     assert travel.max() < 1e-6  # requests take no time here, however long they wait
 
 
-class LockForgotten(MeasuredTrace):
+class LockForgotten(imports.MeasuredTrace):
     """Takes the time in which requests are refused, and unseen, for time in which none came."""
 
     @property
@@ -85,35 +76,34 @@ class LockForgotten(MeasuredTrace):
 
 
 def test_a_lock_that_is_forgotten_is_noticed(tmp_path):
-    file = measured(network(Request(busy="refuse"), Always(), 4000.0), tmp_path / "t.csv")
-    trace = read_trace(file)
+    trace = imports.read_trace(table_of("refuse", "always", 4000.0, tmp_path)[1])
     columns = (getattr(trace, name) for name in ("owner", "request", "read", "release", "end"))
-    assert np.abs(scores(fit_owners(trace), False)).max() < 4
-    found = fit_presence(*LockForgotten(trace.names, *columns).gaps())
+    assert np.abs(scores(imports.fit_owners(trace), False)).max() < 4
+    found = imports.fit_presence(*LockForgotten(trace.names, *columns).gaps())
     assert found.availability.kind == "on-off"  # it takes the lock for absence
     assert found.clock.rate[4] > 2.0 + 8 * found.errors[4]
 
 
-LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0.4)]
+LAWS = [laws.Exponential(mean=0.3), laws.Lognormal(mean=0.3, cv=0.7), laws.Gamma(mean=0.3, cv=0.4)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
 def test_a_law_is_found_again(law):
-    seen, later = (law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2))
-    found = fit_law(seen, later)
+    found = imports.fit_law(*(law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2)))
+    error = (law.variance / 8000) ** 0.5
     assert found.law.kind == law.kind
-    assert 0.8 < found.error / (law.variance / 8000) ** 0.5 < 1.25
-    assert abs(found.law.mean - law.mean) < 4 * (law.variance / 8000) ** 0.5
+    assert 0.8 < found.error / error < 1.25
+    assert abs(found.law.mean - law.mean) < 4 * error
     assert found.p > 1e-3
 
 
 def test_no_law_of_two_humps_is_made_smooth():
     draws = np.random.default_rng(1)
     seen = draws.choice([0.1, 0.5], 2000) * draws.lognormal(0, 0.02, 2000)
-    found = fit_law(seen, seen[::-1])
-    assert found.half == Empirical(values=tuple(seen.tolist()))
-    assert found.law == Empirical(values=(*seen.tolist(), *seen[::-1].tolist()))
-    assert fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == Constant(value=0.25)
+    found = imports.fit_law(seen, seen[::-1])
+    assert found.half == laws.Empirical(values=tuple(seen.tolist()))
+    assert found.law == laws.Empirical(values=(*seen.tolist(), *seen[::-1].tolist()))
+    assert imports.fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == laws.Constant(value=0.25)
 
 
 def second_half_is_predicted(told, quantities):
@@ -124,12 +114,10 @@ def second_half_is_predicted(told, quantities):
         assert abs(was - foretold) <= 5 * spread, line
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_the_first_half_predicts_the_second(name, availability, tmp_path):
-    protocol, refused = PROTOCOLS[name]
-    file = measured(network(protocol, availability, 2000.0), tmp_path / "t.csv", refused=refused)
-    second_half_is_predicted(import_trace(file, tmp_path / "fitted.toml", 1), 2)
+@NETWORKS
+def test_the_first_half_predicts_the_second(name, presence, tmp_path):
+    protocol, file = table_of(name, presence, 2000.0, tmp_path)
+    second_half_is_predicted(imports.import_trace(file, tmp_path / "fitted.toml", 1), 2)
     scenario, _ = load(tmp_path / "fitted.toml")
     assert scenario.protocol.kind == protocol.kind
     assert scenario.owners.count == 5
@@ -139,44 +127,40 @@ SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 
 
 def in_rounds(shares, updates, compute):
-    return networks.network(
-        len(shares),
-        updates,
-        answers_per_update=None,
-        availability=Bernoulli(probability=shares),
-        compute=compute,
-        protocol=Rounds(),
-    )
+    parts = {"availability": Bernoulli(probability=shares), "protocol": protocols.Rounds()}
+    return networks.network(len(shares), updates, answers_per_update=None, compute=compute, **parts)
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso"])
 @pytest.mark.parametrize("shares", [SHARES, (0.2, 0.4)], ids=["five", "two"])
 def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
     """Of two owners, 48 % of the rounds are empty and leave no trace."""
-    rounds = in_rounds(shares, 4000, Lognormal(mean=20.0, cv=0.8))
-    trace = read_trace(client_log(rounds, tmp_path / "log.csv", form))
-    assert trace.protocol == Rounds()
-    found = fit_owners(trace)
+    rounds = in_rounds(shares, 4000, laws.Lognormal(mean=20.0, cv=0.8))
+    trace = imports.read_trace(client_log(rounds, tmp_path / "log.csv", form))
+    assert trace.protocol == protocols.Rounds()
+    found = imports.fit_owners(trace)
     z = (np.array(found.availability.probability) - shares) / found.errors
     assert np.abs(z).max() < 4
-    [fitted] = fit_laws(trace, trace.request.max() / 2)["compute"]
-    assert isinstance(fitted.law, Lognormal)
+    [fitted] = imports.fit_laws(trace, trace.request.max() / 2)["compute"]
+    assert isinstance(fitted.law, laws.Lognormal)
     assert abs(fitted.law.mean - 20.0) < 4 * 0.8 * 20.0 / len(trace.owner) ** 0.5
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso"])
 def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
-    trace = read_trace(client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form))
+    trace = imports.read_trace(
+        client_log(network(protocols.Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
+    )
     assert not trace.in_rounds
-    assert np.abs(scores(fit_owners(trace), True)).max() < 4
+    assert np.abs(scores(imports.fit_owners(trace), True)).max() < 4
     values, _ = trace.durations()["compute"]
     assert abs(values.mean() - 0.12) < 4 * values.std() / len(values) ** 0.5 + 1e-3
 
 
 def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
-    rounds = in_rounds(SHARES, 1000, Gamma(mean=20.0, cv=0.5))
+    rounds = in_rounds(SHARES, 1000, laws.Gamma(mean=20.0, cv=0.5))
     file = client_log(rounds, tmp_path / "log.csv", "seconds", pause=7.0)
-    told = import_trace(file, tmp_path / "fitted.toml", 1)
+    told = imports.import_trace(file, tmp_path / "fitted.toml", 1)
     assert "latency.query: constant, mean 7 ± 0" in told
     second_half_is_predicted(told, 1)
     assert load(tmp_path / "fitted.toml")[0].protocol.kind == "rounds"
@@ -185,9 +169,9 @@ def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
 @pytest.mark.parametrize("apart", [5.0, 1.0], ids=["saturated", "overlapping"])
 def test_owners_without_pauses_are_refused(apart):
     asked = apart * np.arange(60)
-    trace = MeasuredTrace(("a",), np.zeros(60, int), asked, asked, asked + 4, asked + 5)
+    trace = imports.MeasuredTrace(("a",), np.zeros(60, int), asked, asked, asked + 4, asked + 5)
     with pytest.raises(DataError, match="given owner 'a' without a pause"):
-        fit_owners(trace)
+        imports.fit_owners(trace)
 
 
 @pytest.mark.filterwarnings("error")
@@ -198,5 +182,7 @@ def test_periods_far_shorter_than_all_gaps_are_none():
     asked, none = np.concatenate([first, second]), np.full(80, np.nan)
     steps = asked, asked, asked + 0.1, np.concatenate([first + 0.2, none])
     order = np.argsort(asked)
-    trace = MeasuredTrace(("a", "b"), np.repeat([0, 1], 80)[order], *(at[order] for at in steps))
-    assert fit_owners(trace).availability == Always()
+    trace = imports.MeasuredTrace(
+        ("a", "b"), np.repeat([0, 1], 80)[order], *(at[order] for at in steps)
+    )
+    assert imports.fit_owners(trace).availability == Always()

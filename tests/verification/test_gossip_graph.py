@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.algorithms import GossipGraph, Setting
 from asyncdp_sim.learning.algorithms.gossip import GossipGraphState, GossipGraphSteps
@@ -25,9 +24,8 @@ from asyncdp_sim.trace.vocabulary import UPDATES
 from tests.tables import table
 from tests.theory.gossip_spectrum import disagreement
 
-from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .networks import lasting, network, own_seed, replicates, runs
+from .zscores import require, score, seen, shared, two_stages
 
 pytestmark = pytest.mark.long
 
@@ -84,19 +82,12 @@ def averages(graph, traces, seed):
     """Return scores of averaging alone: disagreement at several k, from starts U[0, 1)."""
     size = len(graph.nodes(N))
     steps = Spreading(
-        n_nodes=size,
-        n_features=1,
-        shrink=np.ones(N),
-        shrink_learner=1.0 if graph.learner else None,
-        step=np.zeros(N),
-        theta_max=None,
-        initial="uniform",
-        judged=None,
-    )
+        n_nodes=size, n_features=1, shrink=np.ones(N), step=np.zeros(N), theta_max=None,
+        shrink_learner=1.0 if graph.learner else None, initial="uniform", judged=None,
+    )  # fmt: skip
     flat = Quadratic.from_records([np.ones((1, 1))] * N, [np.ones(1)] * N, 1.0, None)
-    scopes = [Streams(seed).within("replicate", r) for r in range(len(traces))]
-    path = replay(traces, steps, AnswerModel(flat, SILENT), scopes, 1)
-    edges = [(a - graph.nodes(N)[0], b - graph.nodes(N)[0]) for a, b in graph.edges(N)]
+    path = replay(traces, steps, AnswerModel(flat, SILENT), replicates(seed, len(traces), 0), 1)
+    edges = np.array(graph.edges(N)) - graph.nodes(N)[0]
     start = (np.eye(size) - 1 / size) / 12
     exact = disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
     return [score(f"{graph.kind} at {k}", path.central[k, :, 0], exact[k]) for k in KS]
@@ -148,9 +139,7 @@ def mean_map(graph, rate):
     for edge in edges:
         one, moved = np.eye(size), np.zeros(size)
         spots = [slice(2 * (node - nodes[0]), 2 * (node - nodes[0]) + 2) for node in edge]
-        half = np.zeros((2, size))
-        for spot in spots:
-            half[:, spot] = np.eye(2) / 2
+        half = sum(one[spot] for spot in spots) / 2
         for node, spot in zip(edge, spots, strict=True):
             if node == 0:
                 one[spot] = (1 - rate / 2) * half
@@ -186,13 +175,8 @@ def test_a_run_without_noise_comes_as_near_as_the_step_is_small(graph):
     """The mean of the nodes, after the transient; it fluctuates by the root of the step."""
     o = problem()
     for rate, updates, allowed in ((2e-2, 600, 0.06), (5e-3, 1800, 0.03)):
-        path = replay(
-            made_up(graph, N, 10, updates, 1),
-            steps_of(graph, rate, updates),
-            AnswerModel(o, SILENT),
-            [Streams(1).within("replicate", r) for r in range(10)],
-            updates,
-        )
+        traces, steps = made_up(graph, N, 10, updates, 1), steps_of(graph, rate, updates)
+        path = replay(traces, steps, AnswerModel(o, SILENT), replicates(1, 10, 0), updates)
         apart = np.linalg.norm(path.final - o.optimum, axis=1) / np.linalg.norm(o.optimum)
         assert np.median(apart) < allowed
 
@@ -200,9 +184,11 @@ def test_a_run_without_noise_comes_as_near_as_the_step_is_small(graph):
 UPDATES_HELD, RATE = 60, 2e-3
 
 
-def learnt(graph, seed, count=1000):
+@shared
+def learning(name):
     """Return scores of the models after some updates, the judged one and owner 1's."""
-    traces, o = made_up(graph, N, count, UPDATES_HELD, seed), problem()
+    graph, seed, o = AVERAGING[name], own_seed("learning", name), problem()
+    traces = made_up(graph, N, 1000, UPDATES_HELD, seed)
     mean, drift = mean_map(graph, RATE)
     exact = np.zeros(len(mean))
     for _ in range(UPDATES_HELD):
@@ -210,21 +196,13 @@ def learnt(graph, seed, count=1000):
     nodes = exact.reshape(-1, 2)
     owner = nodes[1] if graph.learner else nodes[0]
     judged = {"central": nodes[0] if graph.learner else nodes.mean(axis=0), "owner": owner}
-    found = []
-    for name, expected in judged.items():
-        steps = steps_of(graph, RATE, UPDATES_HELD, name)
-        scopes = [Streams(seed).within("replicate", r) for r in range(count)]
-        path = replay(traces, steps, AnswerModel(o, LaplaceNoise(np.full(N, 0.3))), scopes, 60)
-        found += [
-            score(f"{name} θ_{a}", path.final[:, a], expected[a], np.abs(exact).max())
-            for a in range(2)
-        ]
+    reply, found = AnswerModel(o, LaplaceNoise(np.full(N, 0.3))), []
+    for judge, expected in judged.items():
+        steps = steps_of(graph, RATE, UPDATES_HELD, judge)
+        final = replay(traces, steps, reply, replicates(seed, 1000, 0), UPDATES_HELD).final
+        for a in range(2):
+            found.append(score(f"{judge} θ_{a}", final[:, a], expected[a], np.abs(exact).max()))
     return found
-
-
-@shared
-def learning(name):
-    return learnt(AVERAGING[name], own_seed("learning", name))
 
 
 @MEANS
@@ -237,13 +215,12 @@ LENGTH, SETTLED = 60.0, 5.0
 MEETING = table(__file__, "meetings.toml")
 
 
-def met(name, seed, count=60, kind=Gossip):
+def met(name, seed, count=60):
     """Return scores of throughput and staleness once the start is forgotten."""
     graph, parts = AVERAGING[MEETING[name]["graph"]], MEETING[name]["parts"]
-    protocol = {"protocol": Gossip(graph=graph, clock=PoissonClock(rate=1.0))}
-    net = network(N, 10**6, answers_per_update=None, until=LENGTH, **parts, **protocol)
+    protocol = Gossip(graph=graph, clock=PoissonClock(rate=1.0))
+    net = lasting(N, LENGTH, answers_per_update=None, protocol=protocol, **parts)
     exact = {each.quantity: each.value for each in predict(net)}
-    net = net.model_copy(update={"protocol": kind(graph=graph)})
     rates, ages = [], []
     for trace in runs(net, seed, count):
         late = trace.updates[to_units(trace.updates["tick"]) >= SETTLED]
@@ -275,17 +252,11 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
     graphs = [Complete(), GeometricGraph(radius=0.5, graph=3), Ring(), LINE]
     gaps = [1 - Gossip(graph=graph).contraction(12) for graph in graphs]
     assert gaps == sorted(gaps, reverse=True)
-    found = []
+    quiet, found = AnswerModel(problem(12), LaplaceNoise(np.zeros(12))), []
     for graph in graphs:
         steps = steps_of(graph, 2e-2, 500, n_owners=12)
         steps = Spreading(**{field.name: getattr(steps, field.name) for field in fields(steps)})
-        path = replay(
-            made_up(graph, 12, 20, 500, 1),
-            steps,
-            AnswerModel(problem(12), LaplaceNoise(np.zeros(12))),
-            [Streams(1).within("replicate", r) for r in range(20)],
-            50,
-        )
+        path = replay(made_up(graph, 12, 20, 500, 1), steps, quiet, replicates(1, 20, 0), 50)
         found.append(path.central[6:].sum(axis=2).mean())
     assert found == sorted(found)
     assert found[-1] > 5 * found[0]
@@ -293,21 +264,17 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
 
 def scores():
     """Return every score of a sound simulator."""
-    found = [averaging(name, simulated=False) for name in AVERAGING]
-    found += [averaging(name, simulated=True) for name in AVERAGING]
-    found += [learning(name) for name in AVERAGING]
-    found += [meeting(name) for name in MEETING]
+    found = [averaging(name, simulated=how) for how in (False, True) for name in AVERAGING]
+    found += [*map(learning, AVERAGING), *map(meeting, MEETING)]
     return [each for some in found for each in some]
 
 
 @pytest.mark.nightly
 def test_fresh_seeds():
     def fresh(seed, factor):
-        found = [
-            averages(graph, made_up(graph, N, 1000 * factor, KS[-1], seed), seed)
-            for graph in AVERAGING.values()
-        ]
-        found += [met(name, seed, 60 * factor) for name in MEETING]
+        found = [met(name, seed, 60 * factor) for name in MEETING]
+        for graph in AVERAGING.values():
+            found.append(averages(graph, made_up(graph, N, 1000 * factor, KS[-1], seed), seed))
         return [each for some in found for each in some]
 
     two_stages(fresh)

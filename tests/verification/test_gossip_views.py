@@ -1,20 +1,17 @@
 """Nodes that average attack each other, and their neighbours: what is claimed, and no more."""
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms.gossip import GossipGraphSteps
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 from tests.tables import table
@@ -30,6 +27,8 @@ from .zscores import LIMIT
 # Gaussian with one covariance, so that the best of all tests is linear, and its advantage is
 # 2Φ(μ/2) − 1.
 
+VIEWS = pytest.mark.oracle("information that nodes gain about each other's records by averaging")
+GRADIENTS = pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
 N, RUNS = 6, 20_000
 TABLE = table(__file__, "gossip_views.toml")
 TRIED = [(graph, owner, set(members)) for graph, owner, members in TABLE["tried"]]
@@ -39,20 +38,9 @@ TRIED = [(graph, owner, set(members)) for graph, owner, members in TABLE["tried"
 @cache
 def setting(graph):
     """Six owners with one number each, and a trace short enough that not all becomes known."""
-    fields: dict[str, Any] = scenes.fields(
-        run={"seed": 12, "updates": 9},
-        owners={"count": N, "records": [20, 30, 40, 20, 30, 40]},
-        data={"features": 1},
-        protocol={"kind": "gossip", "graph": {"kind": graph.removesuffix(", lossy")}},
-        channel={"kind": "ideal", "loss": 0.4 if graph.endswith("lossy") else 0.0},
-        algorithm={"kind": "averaging", "step": 0.2},
-        privacy={
-            "epsilon": [6.0, 8.0, 10.0, 6.0, 8.0, 10.0],
-            "delta": 1e-5,
-            "mechanism": "gaussian",
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
-    )
+    fields = scenes.fields(**TABLE["six"])
+    fields["protocol"]["graph"] = {"kind": graph.removesuffix(", lossy")}
+    fields["channel"]["loss"] = 0.4 if graph.endswith("lossy") else 0.0
     scenario = parse(Scenario, fields)
     trace = simulate(scenario.network, Streams(12).within("replicate", 1))
     return prepare(scenario, build_dataset(scenario)), trace
@@ -92,7 +80,7 @@ def claimed(graph, owner, members):
 
 
 @pytest.mark.long
-@pytest.mark.oracle("information that nodes gain about each other's records by averaging")
+@VIEWS
 @pytest.mark.parametrize(("graph", "owner", "members"), TRIED)
 def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
     found, error = told_apart(graph, owner, members)
@@ -101,7 +89,7 @@ def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
 
 
 @pytest.mark.long
-@pytest.mark.oracle("information that nodes gain about each other's records by averaging")
+@VIEWS
 def test_most_of_these_views_are_neither_nothing_nor_all():
     """Else they would show little."""
     claims = [claimed(*each) for each in TRIED]
@@ -113,47 +101,29 @@ def test_most_of_these_views_are_neither_nothing_nor_all():
 OWNERS, P = 4, 3
 
 
-@dataclass(frozen=True)
-class Run:
-    problem: Problem
-    view: View
-    steps: GossipGraphSteps
-
-
 def gossip(epsilon=1.0):
     """Four owners in a ring, whose models no box holds back."""
-    fields = scenes.fields(
-        id="neighbours",
-        run={"seed": 5, "updates": 60},
-        owners={"count": OWNERS, "records": [5, 6, 7, 8]},
-        data={"features": P},
-        protocol={"kind": "gossip", "graph": {"kind": "ring"}},
-        algorithm={"kind": "gossip-graph", "rho": 20.0},
-        privacy={"epsilon": epsilon},
-    )
+    fields = scenes.fields(**TABLE["four"])
+    fields["privacy"]["epsilon"] = epsilon
     scenario = parse(Scenario, fields)
     problem = prepare(scenario, build_dataset(scenario))
-    view = overhear(scenario.network, problem.task, Streams(5).within("replicate", 1))
-    assert isinstance(problem.task.steps, GossipGraphSteps)
-    return Run(problem, view, problem.task.steps)
+    return problem, overhear(scenario.network, problem.task, Streams(5).within("replicate", 1))
 
 
-def stepped(run, j):
+def stepped(steps, view, j):
     """Return where the j-th answer takes its owner's model."""
-    owner = run.view.owners[j]
-    return (
-        run.steps.shrink[owner] * run.view.points[j] - run.steps.step[owner] * run.view.answers[j]
-    )
+    owner = view.owners[j]
+    return steps.shrink[owner] * view.points[j] - steps.step[owner] * view.answers[j]
 
 
-def worked_out(run):
+def worked_out(steps, view):
     """Return answers, by place, that the owner's neighbour works out at their next meeting.
 
     It knows the mean of the first meeting, its own model by its own answers, and the mean of the
     second, hence the model that the owner has come with.
     """
-    meetings = run.view.trace.updates
-    own: dict[int, Any] = {owner: np.zeros(P) for owner in range(OWNERS)}
+    meetings = view.trace.updates
+    own = {owner: np.zeros(P) for owner in range(OWNERS)}
     last: dict[int, int] = {}
     found = []
     for j, (owner, peer) in enumerate(
@@ -161,44 +131,42 @@ def worked_out(run):
     ):
         before = last.get(owner)
         if before is not None and meetings["peer"][before] - 1 == peer:
-            shown = 2 * run.view.points[j] - own[peer]
-            known = run.steps.shrink[owner] * run.view.points[before]
-            found.append((before, (known - shown) / run.steps.step[owner]))
+            shown = 2 * view.points[j] - own[peer]
+            known = steps.shrink[owner] * view.points[before]
+            found.append((before, (known - shown) / steps.step[owner]))
         last[owner] = j
         if j + 1 == len(meetings) or meetings["k"][j + 1] != meetings["k"][j]:
             for moved in np.flatnonzero(meetings["k"] == meetings["k"][j]).tolist():
-                own[int(run.view.owners[moved])] = stepped(run, moved)
+                own[int(view.owners[moved])] = stepped(steps, view, moved)
     return found
 
 
-@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+@GRADIENTS
 def test_a_neighbour_works_out_answers_to_rounding():
-    run = gossip()
-    found = worked_out(run)
+    problem, view = gossip()
+    found = worked_out(problem.task.steps, view)
     assert len(found) > 10
     for place, answer in found:
-        assert answer == pytest.approx(run.view.answers[place], abs=1e-9)
+        assert answer == pytest.approx(view.answers[place], abs=1e-9)
 
 
-@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+@GRADIENTS
 def test_what_it_works_out_is_the_gradient_where_there_is_no_noise():
     """Owner 2 adds none: its neighbours have its gradient; those of the others stay hidden."""
-    run = gossip([1.0, np.inf, 1.0, 1.0])
-    exact = run.problem.task.reply.gradients.gradient(run.view.owners, run.view.points)
+    problem, view = gossip([1.0, np.inf, 1.0, 1.0])
+    exact = problem.task.reply.gradients.gradient(view.owners, view.points)
     off = {True: [], False: []}
-    for place, answer in worked_out(run):
-        error = float(np.abs(answer - exact[place]).max())
-        off[bool(run.view.owners[place] == 1)].append(error)
+    for place, answer in worked_out(problem.task.steps, view):
+        off[bool(view.owners[place] == 1)].append(float(np.abs(answer - exact[place]).max()))
     assert len(off[True]) > 2
     assert max(off[True]) < 1e-9
     assert min(off[False]) > 0.01
 
 
-@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+@GRADIENTS
 def test_models_are_functions_of_the_noisy_answers_alone():
     """From public starts and steps, whatever the records are: the mean of all models at the end."""
-    run = gossip()
-    models = np.zeros((OWNERS, P))
-    for j, owner in enumerate(run.view.owners.tolist()):
-        models[owner] = stepped(run, j)
-    assert models.mean(axis=0) == pytest.approx(run.view.final, abs=1e-12)
+    (problem, view), models = gossip(), np.zeros((OWNERS, P))
+    for j, owner in enumerate(view.owners.tolist()):
+        models[owner] = stepped(problem.task.steps, view, j)
+    assert models.mean(axis=0) == pytest.approx(view.final, abs=1e-12)

@@ -1,17 +1,18 @@
 """Central models and what they tell: closed forms, a second solver, and attacks on runs."""
 
-import re
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from asyncdp_sim.audits.observers import audit_models
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.answers import AnswerModel
@@ -24,15 +25,15 @@ from asyncdp_sim.privacy.observers import ModelObserver
 from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minorant, in_rounds
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.together import together
-from tests.verification.last_model_pair import least, pull_of, pulled
+
+from . import networks
+from .networks import replicates, rows_of
 
 pytestmark = pytest.mark.oracle("ε of the last model of learning in rounds, for one record")
 
-SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"
 TIGHT = (
     "owners.records=20000", "privacy.epsilon=30.0", "model.theta_max=0.05",
     "privacy.sensitivity.target_max=2.0",
@@ -41,19 +42,88 @@ TIGHT = (
 RUNS = 20_000
 
 
-def scene(*settings: str) -> Scenario:
-    return load(SCENE, settings)[0]
+scene = partial(networks.scene, "last-model")
 
 
-def noise_of(scenario: Scenario) -> tuple[np.ndarray, float]:
-    accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
-    assert accountant.multiplier is not None
-    return accountant.multiplier, accountant.delta
+def one_round(scenario: Scenario) -> float:
+    """Return what one round of all owners tells."""
+    return float(1 / np.square(scenario.accountant.multiplier).sum())
+
+
+def traced(scenario: Scenario, seed: int = 1) -> Any:
+    return simulate(scenario.network, Streams(seed).within("replicate", 1))
 
 
 def rounds_of(scenario: Scenario) -> Rounds:
-    trace = simulate(scenario.network, Streams(scenario.run.seed).within("replicate", 1))
-    return in_rounds(trace, Descent.from_scenario(scenario).weights, noise_of(scenario)[0])
+    weights = Descent.from_scenario(scenario).weights
+    return in_rounds(traced(scenario, scenario.run.seed), weights, scenario.accountant.multiplier)
+
+
+# ε of one pair of datasets against the last model of a descent: below every true claim.
+#
+# All records are (0, 0) except one, which is (x, y) or (x, −y), ‖x‖ = R and |y| = y_max. The last
+# model is then Gaussian with the same covariance for both, unless a projection acts. (1 + e^ε)
+# times a bound on the probability of that is added to δ.
+
+DOWN = 1 - 1e-5
+"""Factor that makes a lower bound smaller, to cover rounding."""
+
+
+def pull_of(scenario: Scenario) -> float | None:
+    """2 y_max R/Ξ, the distance of two records with the same row and opposite targets.
+
+    None unless the model is an unclipped ridge from 0, of which the pair is computed.
+    """
+    model, domain = scenario.model, scenario.privacy.sensitivity
+    if not (model.quadratic and scenario.algorithm.initial == "zeros"):
+        return None
+    longest = model.longest(domain.row_norm, domain.rows or scenario.privacy.norm)
+    return float(2 * domain.target_max * longest / scenario.xi)
+
+
+def least(scenario: Scenario, rounds: Rounds, delta: float, most: Array) -> Array:
+    """ε of the pair at δ, shape (N,), given the claimed ones."""
+    descent, pull = Descent.from_scenario(scenario), pull_of(scenario)
+    epsilons = np.zeros(len(descent.weights))
+    for owner, claimed in enumerate(most.tolist()):
+        apart, outside = pulled(scenario, pull, rounds, rounds.present[:, owner])
+        lost = delta + (1 + exp(min(claimed, 700.0))) * outside
+        if apart > 0 and lost < 1:
+            epsilons[owner] = gaussian_epsilon(1 / apart, lost) * DOWN
+    return epsilons
+
+
+def pulled(scenario: Scenario, pull: float, rounds: Rounds, there: Bools) -> tuple[float, float]:
+    """μ of the pair, the record being in these rounds, and P(a projection acts)."""
+    if not there.any():
+        return 0.0, 0.0
+    descent, records = Descent.from_scenario(scenario), float(np.sum(scenario.trained_on))
+    steps = descent.steps[rounds.numbers - 1]
+    free = 1 - steps * descent.convexity
+    kept = free - steps / rounds.share * descent.smoothness / records * there
+    moved = steps / rounds.share * pull / 2 * there
+    added = np.square(steps / rounds.share) * rounds.noise
+    mean = variance = other = outside = 0.0
+    for c, plain, step, more in zip(kept, free, moved, added, strict=True):
+        mean, variance = c * mean + step, c * c * variance + more
+        other = plain * plain * other + more
+        outside += beyond(descent, abs(mean), variance)
+        outside += (descent.numbers - 1) * beyond(descent, 0.0, other)
+    return 2 * mean / sqrt(variance), outside
+
+
+def beyond(descent: Descent, mean: float, variance: float) -> float:
+    """A bound on the probability that a coordinate is outside Θ."""
+    return float(2 * ndtr((mean - descent.box / descent.unit) / sqrt(variance)))
+
+
+def observed(scenario: Scenario) -> tuple[Any, Any, Any]:
+    """Return what all models tell, what the last one tells, and the least that it does."""
+    accountant, trace = scenario.accountant, [traced(scenario)]
+    every = ModelObserver().learned(accountant, trace)
+    last = scenario.privacy.listener.listening(scenario).learned(accountant, trace)
+    told = least(scenario, rounds_of(scenario), accountant.delta, last.most[0])
+    return every, last, told
 
 
 @pytest.mark.parametrize("updates", [1, 3, 40])
@@ -64,8 +134,8 @@ def test_equal_steps_give_the_closed_form(updates):
     c = 1 - 0.2 * 0.5
     assert descent.contractions(rounds) == pytest.approx(np.full(updates, c))
     worth = (1 - c**updates) / (1 + c**updates) * (1 + c) / (1 - c)
-    each = 1 / np.square(noise_of(scenario)[0]).sum()
-    assert descent.squared(rounds) == pytest.approx(np.full(3, worth * each), rel=1e-6)
+    due = np.full(3, worth * one_round(scenario))
+    assert descent.squared(rounds) == pytest.approx(due, rel=1e-6)
 
 
 def test_a_step_too_long_for_the_losses_contracts_nothing():
@@ -73,17 +143,13 @@ def test_a_step_too_long_for_the_losses_contracts_nothing():
     scenario = scene("algorithm.step=1.0")
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     assert descent.contractions(rounds) == pytest.approx(np.full(40, 1.5))
-    assert descent.squared(rounds)[0] == pytest.approx(
-        40 / np.square(noise_of(scenario)[0]).sum(), rel=1e-6
-    )
+    assert descent.squared(rounds)[0] == pytest.approx(40 * one_round(scenario), rel=1e-6)
 
 
 def test_a_small_box_hides_old_rounds():
     """Without contraction all rounds would count; with a diameter d a few do: (d + m)²/m."""
-    moved, noise = np.ones(1000), np.ones(1000)
-    diameter = np.full(1000, 4.0)
     best = min((4 + m) ** 2 / m for m in range(1, 1001))
-    found = _hidden(moved, noise, diameter)
+    found = _hidden(np.ones(1000), np.ones(1000), np.full(1000, 4.0))
     assert best <= found <= 1.1 * best
     assert found < 1000
 
@@ -112,14 +178,14 @@ def test_the_minorant_is_what_a_general_solver_finds():
 
 def test_who_is_in_a_round_is_read_off_the_trace():
     scenario = scene("protocol.deadline=0.7", "compute={kind='exponential', mean=0.4}")
-    trace = simulate(scenario.network, Streams(3).within("replicate", 1))
-    rounds = in_rounds(trace, np.array([0.25, 0.25, 0.5]), np.array([1.0, 2.0, 3.0]))
+    trace, shares = traced(scenario, 3), np.array([0.25, 0.25, 0.5])
+    rounds = in_rounds(trace, shares, np.array([1.0, 2.0, 3.0]))
     used = set(zip(trace.updates["k"].tolist(), trace.updates["owner"].tolist(), strict=True))
     for at, k in enumerate(rounds.numbers.tolist()):
-        there = [owner for owner in (1, 2, 3) if (k, owner) in used]
-        assert np.flatnonzero(rounds.present[at]).tolist() == [owner - 1 for owner in there]
-        assert rounds.noise[at] == sum(owner**2 for owner in there)
-        assert rounds.share[at] == sum([0.25, 0.25, 0.5][owner - 1] for owner in there)
+        there = [owner for owner in range(3) if (k, owner + 1) in used]
+        assert np.flatnonzero(rounds.present[at]).tolist() == there
+        assert rounds.noise[at] == sum((owner + 1) ** 2 for owner in there)
+        assert rounds.share[at] == shares[there].sum()
     assert not rounds.present.all()
     found = Descent.from_scenario(scenario).squared(rounds)
     assert found.shape == (3,)
@@ -131,17 +197,13 @@ def ends(planted: bool, *settings: str) -> np.ndarray:
     """Last models, along the first axis, of runs on one of the pair's datasets."""
     scenario = scene(*TIGHT, *settings)
     problem = prepare(scenario, build_dataset(scenario))
-    x = [np.zeros((20_000, 2)) for _ in range(3)]
-    y = [np.zeros(20_000) for _ in range(3)]
-    x[0][0, 0], y[0][0] = 1.0, -2.0 if planted else 2.0
-    objective = Quadratic.from_records(x, y, scenario.model.sigma, scenario.model.theta_max)
-    streams = Streams(7 + planted)
-    trace = simulate(scenario.network, Streams(1).within("replicate", 1))
-    found = []
+    x, y = np.zeros((3, 20_000, 2)), np.zeros((3, 20_000))
+    x[0, 0, 0], y[0, 0] = 1.0, -2.0 if planted else 2.0
+    objective = Quadratic.from_records([*x], [*y], scenario.model.sigma, scenario.model.theta_max)
+    reply, traces, found = AnswerModel(objective, problem.noise), [traced(scenario)] * 5000, []
     for first in range(0, RUNS, 5000):
-        scopes = [streams.within("replicate", first + r) for r in range(5000)]
-        reply = AnswerModel(objective, problem.noise)
-        path = replay([trace] * 5000, problem.task.steps, reply, scopes, scenario.run.updates)
+        scopes = replicates(7 + planted, 5000, first)
+        path = replay(traces, problem.task.steps, reply, scopes, scenario.run.updates)
         found.append(path.final[:, 0])
     return np.concatenate(found)
 
@@ -162,9 +224,7 @@ def shown(*settings: str) -> tuple[float, float]:
 def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(settings):
     scenario = scene(*TIGHT, *settings)
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
-    mu, error = shown(*settings)
-    pull = pull_of(scenario)
-    assert pull is not None
+    (mu, error), pull = shown(*settings), pull_of(scenario)
     told = pulled(scenario, pull, rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
     assert scenario.algorithm.kind == "parameter-server"
@@ -173,13 +233,19 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(sett
     assert told > 0.9 * most  # a fault of a tenth is caught
 
 
-@pytest.mark.long
-def test_steps_taken_to_contract_more_than_they_do_are_caught(monkeypatch):
+@pytest.fixture
+def contracted(monkeypatch):
     """Planted: c² in the place of c, as if a round were two."""
+    true = Descent.contractions
+    monkeypatch.setattr(Descent, "contractions", lambda *given: true(*given) ** 2)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("contracted")
+def test_steps_taken_to_contract_more_than_they_do_are_caught():
     scenario = scene(*TIGHT)
-    rounds, true = rounds_of(scenario), Descent.contractions
-    monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
-    claimed = float(Descent.from_scenario(scenario).squared(rounds)[0]) ** 0.5
+    descent, rounds = Descent.from_scenario(scenario), rounds_of(scenario)
+    claimed = float(descent.squared(rounds)[0]) ** 0.5
     mu, error = shown()
     assert mu > claimed + 8 * error
 
@@ -197,29 +263,21 @@ def test_noise_of_others_is_counted_once():
 def test_least_is_below_most_and_most_below_what_others_hear():
     for settings in ((), TIGHT, ("algorithm.exponent=0.5",), ("model.theta_max=0.01",)):
         scenario = scene(*settings)
-        multiplier, _ = noise_of(scenario)
-        accountant = scenario.privacy.accountant_for(3, scenario.run.updates)
-        trace = simulate(scenario.network, Streams(1).within("replicate", 1))
-        every = ModelObserver().learned(accountant, [trace])
-        last = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
-        told = least(scenario, rounds_of(scenario), accountant.delta, last.most[0])
+        accountant, (every, last, told) = scenario.accountant, observed(scenario)
         assert np.all(told <= last.most[0])
         assert np.all(last.most <= every.most)
-        assert np.all(every.most < accountant.spent(trace.released))
+        assert np.all(every.most < accountant.spent(traced(scenario).released))
         mu = mu_of(float(accountant.epsilon[0]), accountant.delta)
         one_of_three = gaussian_epsilon(3**0.5 / mu, accountant.delta)
         assert every.most[0] == pytest.approx(one_of_three, rel=1e-4)
-        assert multiplier.shape == (3,)
+        assert accountant.multiplier.shape == (3,)
 
 
 def test_where_a_projection_may_act_less_is_said():
     """In a box that noise fills, the pair's models are not Gaussian, and tell nothing for sure."""
     wide, narrow = (scene("owners.records=20000", f"model.theta_max={box}") for box in (2.0, 1e-3))
-    told = []
-    for scenario in (wide, narrow):
-        told.append(least(scenario, rounds_of(scenario), 1e-5, np.full(3, 2.0)))
-    assert np.all(told[0] > 0)
-    assert np.all(told[1] == 0)
+    assert np.all(least(wide, rounds_of(wide), 1e-5, np.full(3, 2.0)) > 0)
+    assert np.all(least(narrow, rounds_of(narrow), 1e-5, np.full(3, 2.0)) == 0)
     assert pull_of(scene("algorithm.initial=ones")) is None
 
 
@@ -247,46 +305,35 @@ def test_what_is_not_proven_is_refused_by_name(said: str, settings: list[str]) -
 
 
 def test_figures_of_the_page():
-    row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
-    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    rows = rows_of("last-model", r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$")
     assert len(rows) == 6
     for updates, sigma, every, last, pair in rows:
-        scenario = scene(
-            "owners.records=2000", f"run.updates={updates}", f"model.regularisation={sigma}"
-        )
-        accountant = scenario.privacy.accountant_for(3, int(updates))
-        trace = simulate(scenario.network, Streams(1).within("replicate", 1))
-        told = ModelObserver().learned(accountant, [trace]).most[0, 0]
-        assert told == pytest.approx(float(every), rel=1e-3)
-        found = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
-        assert found.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
-        lowest = least(scenario, rounds_of(scenario), accountant.delta, found.most[0])
+        changed = f"run.updates={updates}", f"model.regularisation={sigma}"
+        of_all, of_last, lowest = observed(scene("owners.records=2000", *changed))
+        assert of_all.most[0, 0] == pytest.approx(float(every), rel=1e-3)
+        assert of_last.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
         assert lowest == pytest.approx(np.full(3, float(pair)), rel=1e-3)
 
 
-def audited() -> dict[str, Any]:
-    """What the audit says of the last model of owners of few records, in a small box."""
-    check, fact = audit_models(scene("owners.records=2000", *TIGHT[1:]), 1e-3)
-    figures = {"shown": check.finding.epsilon, "claimed": check.claim.epsilon}
-    return figures | {"words": check.describe(), "fact": fact.describe()}
+FEW = ("owners.records=2000", *TIGHT[1:])
+"""Owners of few records, in a small box."""
 
 
 @pytest.mark.long
 def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more():
-    told = audited()
-    assert 0.7 * told["claimed"] < told["shown"] <= told["claimed"]
-    assert told["words"].startswith("the last model of owner 1: measured ε ≥ ")
-    assert "not exceeded" in told["words"]
-    assert "not refuted" in told["fact"]
+    check, fact = audit_models(scene(*FEW), 1e-3)
+    assert 0.7 * check.claim.epsilon < check.finding.epsilon <= check.claim.epsilon
+    assert check.describe().startswith("the last model of owner 1: measured ε ≥ ")
+    assert "not exceeded" in check.describe()
+    assert "not refuted" in fact.describe()
 
 
 @pytest.mark.long
-def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(monkeypatch):
-    true = Descent.contractions
-    monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
-    told = audited()
-    assert told["shown"] <= told["claimed"]
-    assert "computed by a second method: REFUTED" in told["fact"]
+@pytest.mark.usefixtures("contracted")
+def test_the_audit_catches_steps_taken_to_contract_more_than_they_do():
+    check, fact = audit_models(scene(*FEW), 1e-3)
+    assert check.finding.epsilon <= check.claim.epsilon
+    assert "computed by a second method: REFUTED" in fact.describe()
 
 
 @pytest.mark.long
@@ -294,13 +341,10 @@ def test_models_are_attacked_where_no_best_one_is_found(monkeypatch):
     """Nobody judges models that are learned from made-up records."""
     monkeypatch.setattr("asyncdp_sim.learning.objectives.mlp.PROMISED", 0.0)
     scenario = scene(
-        'model={kind="mlp",regularisation=0.1,theta_max=10.0,hidden=2}',
-        "privacy.observer.sees=all",
-        "algorithm.initial=uniform",
+        'model={kind="mlp",regularisation=0.1,theta_max=10.0,hidden=2}', "run.updates=2",
+        "privacy.observer.sees=all", "algorithm.initial=uniform", "owners.records=5",
         'privacy.sensitivity={kind="clip",bound=1.0}',
-        "run.updates=2",
-        "owners.records=5",
-    )
+    )  # fmt: skip
     with pytest.raises(DataError, match="is found to"):
         prepare(scenario, build_dataset(scenario))
     check, fact = audit_models(scenario, 1e-3)

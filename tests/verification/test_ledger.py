@@ -16,8 +16,7 @@ from asyncdp_sim.trace import EventKind
 from tests import scenes
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, seen
+from .zscores import flat, require_kinds, score, seen, shared
 
 pytestmark = pytest.mark.oracle("ε in the ledger")
 
@@ -26,28 +25,27 @@ SLOW = {"latency": Latency(answer=Exponential(mean=0.3)), "compute": Constant(va
 CAP, TIME, OWNERS = 5, 6.0, 10
 
 
-def released(trace):
-    """Charge at release, as the simulator does."""
-    return trace.released
-
-
 def delivered(trace):
-    """Planted bug: charge at delivery."""
+    """Return what would be charged at delivery, by owner."""
     return np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
 
 
-def check(traces, allowed, charged=released):
+def check(traces, allowed, charged=lambda trace: trace.released):
     """Recount the event log in integers and hold the ledger against exact rationals."""
     for trace in traces:
         sent = trace.events["owner"][trace.events["kind"] == EventKind.answer_released]
-        count = [int(np.count_nonzero(sent == number + 1)) for number in range(len(EPSILON))]
+        count = np.bincount(sent, minlength=len(EPSILON) + 1)[1:].tolist()
         ledger = Pure(np.array(allowed), EPSILON, EPSILON).spent(charged(trace))
         for i, epsilon in enumerate(EPSILON.tolist()):
             exact = Fraction(count[i], allowed[i]) * Fraction(epsilon)
             assert exact <= Fraction(epsilon), f"owner {i + 1} released {count[i]} answers"
-            assert abs(Fraction(float(ledger[i])) - exact) <= exact * Fraction(1, 2**52)
+            assert to_the_last_bit(ledger[i], exact)
             assert ledger[i] <= epsilon
             assert (ledger[i] == epsilon) == (count[i] == allowed[i])
+
+
+def to_the_last_bit(charged, exact):
+    return abs(Fraction(float(charged)) - exact) <= exact * Fraction(1, 2**52)
 
 
 @cache
@@ -64,8 +62,8 @@ def capped(*answers):
 def test_charges_are_exact_in_runs_cut_short():
     traces = cut_short()
     check(traces, (1000,) * 3)
-    on_the_way = [trace for trace in traces if np.any(released(trace) != delivered(trace))]
-    assert 5 <= len(on_the_way) < len(traces)
+    on_the_way = sum(bool(np.any(trace.released != delivered(trace))) for trace in traces)
+    assert 5 <= on_the_way < len(traces)
 
 
 def test_a_budget_is_spent_to_the_last_answer():
@@ -81,11 +79,8 @@ def test_every_count_is_charged_to_the_last_bit(allowed):
         count = np.arange(allowed + 1)
         budget = np.full(allowed + 1, epsilon)
         ledger = Pure(np.full(allowed + 1, allowed), budget, budget).spent(count)
-        exact = [Fraction(int(c), allowed) * Fraction(epsilon) for c in count]
-        assert all(
-            abs(Fraction(float(one)) - true) <= true * Fraction(1, 2**52)
-            for one, true in zip(ledger, exact, strict=True)
-        )
+        for c in count.tolist():
+            assert to_the_last_bit(ledger[c], Fraction(c, allowed) * Fraction(epsilon))
         assert np.all(np.diff(ledger) > 0)
         assert ledger[0] == 0
         assert ledger[-1] == epsilon
@@ -103,25 +98,20 @@ def releases(allowed, count=600):
     }
 
 
-@shared
-def sound():
-    return releases(CAP)
+sound = shared(releases)
 
 
 def scores():
     """Return every score of a sound simulator."""
-    return flat([sound()])
+    return flat([sound(CAP)])
 
 
 def test_capped_owners_release_min_poisson_k():
-    require_kinds(sound())
+    require_kinds(sound(CAP))
 
 
-MECHANISMS = {
-    "laplace": {},
-    "gaussian": {"mechanism": "gaussian", "delta": 1e-6},
-    "discrete-laplace": {"mechanism": "discrete-laplace"},
-}
+MECHANISMS = {name: {"mechanism": name} for name in ("laplace", "gaussian", "discrete-laplace")}
+MECHANISMS["gaussian"]["delta"] = 1e-6
 
 
 def scenario(budget, **privacy):
@@ -133,20 +123,23 @@ def scenario(budget, **privacy):
     )
 
 
-@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+EACH = pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+
+
+@EACH
 def test_until_spent_with_answers_is_a_cap(privacy, tmp_path):
     """Table by table, byte for byte."""
     answers = [7, 4, 60]
+    tables = []
     for kind in ("until-spent", "per-owner-cap"):
         write(run(scenario({"kind": kind, "answers": answers}, **privacy)), tmp_path / kind)
-    tables = sorted(path.name for path in (tmp_path / "per-owner-cap").glob("*.parquet"))
-    assert {"owners.parquet", "updates.parquet", "curve.parquet", "models.parquet"} <= {*tables}
-    for name in tables:
-        one, two = (tmp_path / kind / name for kind in ("until-spent", "per-owner-cap"))
-        assert one.read_bytes() == two.read_bytes(), name
+        files = (tmp_path / kind).glob("*.parquet")
+        tables.append({path.stem: path.read_bytes() for path in files})
+    assert {"owners", "updates", "curve", "models"} <= {*tables[0]}
+    assert tables[0] == tables[1]
 
 
-@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+@EACH
 def test_a_price_stops_an_owner_before_it_exceeds_its_budget(privacy):
     """ε = 0.1, 1 and 10/3 hold 1, 10 and 33 answers of 0.1 each, pure; of Gaussian ones more."""
     outcome = run(scenario({"kind": "until-spent", "per_answer": 0.1}, **privacy))
@@ -160,7 +153,7 @@ def test_a_price_stops_an_owner_before_it_exceeds_its_budget(privacy):
     assert outcome.summary["private"]
 
 
-@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+@EACH
 def test_what_a_shared_record_costs_is_reported(privacy):
     """Of two owners that hold one record; alone nothing is said of it."""
     budget = {"kind": "per-owner-cap", "answers": 5}

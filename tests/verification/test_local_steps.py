@@ -4,9 +4,8 @@ Every model is followed as m + G ξ, ξ being the noise of all gradients of scal
 each algorithm: mean m and covariance G Var(ξ) Gᵀ are exact, however stale the reads are.
 """
 
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,48 +14,37 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    FedAsync,
-    FedBuff,
-    LocalSteps,
-    ParameterServer,
-    Setting,
-)
+from asyncdp_sim.learning import algorithms
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency, simulate
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
-from asyncdp_sim.network.protocols import Push, Rounds
+from asyncdp_sim.network import Latency, channels, laws, protocols, simulate
 from asyncdp_sim.privacy.accountants.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 
-from .networks import is_its_replay_within_a_budget_of_one, network
-from .shared import shared
-from .zscores import require, score
+from . import networks
+from .networks import network, replicates
+from .zscores import require, score, shared
 
 MODELS = pytest.mark.oracle("mean and covariance of the model with several local steps")
 COSTS = pytest.mark.oracle("ε of answers with E local steps")
 
-SCENE = Path(__file__).parent / "scenes" / "local-records.toml"
+scene = partial(networks.scene, "local-records")
 N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000
 NOISE = np.array([0.5, 1.0, 0.7])
 SMALL = 0.02
 """Of the noise, where means are told."""
-PUSHED = {"protocol": Push(), "latency": Latency(answer=Exponential(mean=0.8))}
+PUSHED = {"protocol": protocols.Push(), "latency": Latency(answer=laws.Exponential(mean=0.8))}
 CASES = {
-    "fedasync": (FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
-    "fedbuff": (FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
+    "fedasync": (algorithms.FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
+    "fedbuff": (algorithms.FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
     "parameter-server": (
-        ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
-        {"protocol": Rounds(), "channel": Ideal(loss=0.3)},
+        algorithms.ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
+        {"protocol": protocols.Rounds(), "channel": channels.Ideal(loss=0.3)},
     ),
 }
 
@@ -74,8 +62,7 @@ def problem():
 def traced(name):
     """Return the one trace of all replicates."""
     algorithm, parts = CASES[name]
-    per_update = algorithm.answers_per_update
-    net = network(N, UPDATES, answers_per_update=per_update, **parts)
+    net = network(N, UPDATES, answers_per_update=algorithm.answers_per_update, **parts)
     return simulate(net, Streams(7).within("replicate", 1))
 
 
@@ -84,7 +71,6 @@ class Line:
 
     def __init__(self, trace, local):
         self.wide = len(trace.updates) * local * P
-        self.drawn = 0
         self.owners = []
 
     def start(self):
@@ -95,10 +81,8 @@ class Line:
         objective = problem()
         found = 2 * at @ objective.gram[owner]
         found[0] -= 2 * objective.moment[owner]
-        for number in range(P):
-            found[1 + self.drawn, number] += 1.0
-            self.owners.append(owner)
-            self.drawn += 1
+        found[1 + len(self.owners) :][:P] += np.eye(P)
+        self.owners += [owner] * P
         return found
 
     def went(self, owner, read, step, weight, local):
@@ -108,26 +92,22 @@ class Line:
         return read - at
 
 
-def exact(name, local=None):
+def exact(name):
     """Return mean and covariance of the last model, for noise whose variances are 1."""
     algorithm, trace = CASES[name][0], traced(name)
-    local = algorithm.local_steps if local is None else local
-    line, shares = Line(trace, local), problem().weights
-    path = [line.start()]
+    line, shares = Line(trace, algorithm.local_steps), problem().weights
+    step = getattr(algorithm, "local_step", None) or algorithm.step
+    path, served = [line.start()], name == "parameter-server"
     for k in range(1, trace.n_updates + 1):
-        used = trace.updates[trace.updates["k"] == k]
         far, weights = [], []
-        for answer in used:
-            owner, read = int(answer["owner"]) - 1, path[-1 - int(answer["staleness"])]
-            own = 1.0 if name == "parameter-server" else N * shares[owner]
-            step = getattr(algorithm, "local_step", None) or algorithm.step
-            far.append((read, line.went(owner, read, step, own, local)))
-            late = 1.0 + int(answer["staleness"])
-            weights.append(shares[owner] if name == "parameter-server" else late**-0.5)
+        for answer in trace.updates[trace.updates["k"] == k]:
+            owner, late = int(answer["owner"]) - 1, int(answer["staleness"])
+            read, own = path[-1 - late], 1.0 if served else N * shares[owner]
+            far.append((read, line.went(owner, read, step, own, algorithm.local_steps)))
+            weights.append(shares[owner] if served else (1.0 + late) ** -0.5)
         path.append(moved(name, algorithm, path[-1], far, weights, k))
-    numbers = np.array(line.owners)
-    spread = path[-1][1 : 1 + line.drawn]
-    return path[-1][0], lambda variances: spread.T * variances[numbers] @ spread
+    spread = path[-1][1 : 1 + len(line.owners)]
+    return path[-1][0], lambda variances: spread.T * variances[line.owners] @ spread
 
 
 def moved(name, algorithm, model, far, weights, k):
@@ -149,30 +129,34 @@ def measure(name, seed, runs=RUNS, kind=GaussianNoise):
     found = []
     for scale in (SMALL, 1.0):
         noise = kind(scale * NOISE)
-        final = learned(algorithm, [trace] * runs, noise, Streams(seed).within(name))
+        scopes = [Streams(seed).within(name).within("replicate", r) for r in range(1, runs + 1)]
+        setting = algorithms.Setting(problem().weights, P, UPDATES, SIGMA, None)
+        reply = AnswerModel(problem(), noise)
+        final = replay([trace] * runs, algorithm.steps(setting), reply, scopes, UPDATES).final
         apart, due = final - mean, covariance(noise.variance)
-        for i, j in [(0, 0), (1, 1), (0, 1)] if scale == 1 else []:
-            root = np.sqrt(due[i, i] * due[j, j])
-            found.append(score(f"cov {i} {j}", apart[:, i] * apart[:, j], due[i, j], root))
-        for j in range(P) if scale < 1 else []:
-            found.append(score(f"θ_{j}", final[:, j], mean[j]))
+        if scale < 1:
+            found += [score(f"θ_{j}", final[:, j], mean[j]) for j in range(P)]
+        else:
+            found += products("cov", apart, due)
     return found
 
 
-def learned(algorithm, traces, noise, streams):
-    """Return the last model of every replicate, all over these traces."""
-    scopes = [streams.within("replicate", r) for r in range(1, len(traces) + 1)]
-    steps = algorithm.steps(Setting(problem().weights, P, UPDATES, SIGMA, None))
-    return replay(traces, steps, AnswerModel(problem(), noise), scopes, UPDATES).final
+def products(name, values, exact):
+    """Return scores of the products of two coordinates."""
+    root = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    return [
+        score(f"{name} {i} {j}", values[:, i] * values[:, j], exact[i, j], root[i, j])
+        for i, j in [(0, 0), (1, 1), (0, 1)]
+    ]
 
 
-sound = shared(measure)
+once = shared(measure)
 
 
 @MODELS
 @one_in(3, "name", CASES)
 def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
-    found = sound(name, 5)
+    found = once(name, 5)
     require([each for each in found if each.name.startswith("θ")], error=0.003)
     require([each for each in found if each.name.startswith("cov")], error=0.03)
 
@@ -184,7 +168,7 @@ def test_reads_are_stale_and_rounds_lack_answers_where_that_is_tried():
     assert len(traced("parameter-server").updates) < N * UPDATES
 
 
-SAMPLED = FedAsync(step=0.3, mixing=1.0, local_steps=2)
+SAMPLED = algorithms.FedAsync(step=0.3, mixing=1.0, local_steps=2)
 RECORDS = ([np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]])], [np.array([1.0, 2.0, -1.0])])
 Q = 0.5
 
@@ -194,11 +178,11 @@ def sampled(seed, runs=5000):
 
     Mean and second moments are sums over all pairs of samples of three records.
     """
-    x, y = RECORDS[0][0], RECORDS[1][0]
+    [x], [y] = RECORDS
     scale, eta = 0.8, SAMPLED.step
     mean, square = np.zeros(P), np.zeros((P, P))
-    every = [np.array(each, dtype=float) for each in product((0, 1), repeat=3)]
-    for one, two in product(every, every):
+    for both in product((0.0, 1.0), repeat=6):
+        one, two = np.array(both[:3]), np.array(both[3:])
         chance = np.prod([Q if w else 1 - Q for w in (*one, *two)])
         b = 2 * (x.T * two) @ x / (Q * 3)
         r, s = (2 * (x.T * w) @ y / (Q * 3) for w in (one, two))
@@ -208,16 +192,12 @@ def sampled(seed, runs=5000):
         mean, square = mean + chance * at, square + chance * (np.outer(at, at) + spread)
     objective = Quadratic.from_records(*RECORDS, SIGMA, None)
     trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
-    scopes = [Streams(seed).within("replicate", r) for r in range(1, runs + 1)]
     sample = Sample(LinearRecords(*RECORDS), 3, Q)
     reply = AnswerModel(objective, GaussianNoise(np.array([scale])), sample)
-    steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
-    final = replay([trace] * runs, steps, reply, scopes, 1).final
+    steps = SAMPLED.steps(algorithms.Setting(np.ones(1), P, 1, SIGMA, None))
+    final = replay([trace] * runs, steps, reply, replicates(seed, runs), 1).final
     found = [score(f"θ_{j}", final[:, j], mean[j], np.sqrt(square[j, j])) for j in range(P)]
-    for i, j in [(0, 0), (1, 1), (0, 1)]:
-        root = np.sqrt(square[i, i] * square[j, j])
-        found.append(score(f"θ_{i} θ_{j}", final[:, i] * final[:, j], square[i, j], root))
-    return found
+    return found + products("θ θ", final, square)
 
 
 @pytest.mark.long
@@ -231,22 +211,20 @@ GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 PLD = ("privacy.accountant=pld", "privacy.delta=1e-5")
 TABLE = table(__file__, "local_steps.toml")
 ACCOUNTED = TABLE["accounted"]
-EVERY = pytest.mark.parametrize(
-    "accounted",
-    [
-        pytest.param(each, id=name, marks=pytest.mark.long if "pld" in str(each) else ())
-        for name, each in ACCOUNTED.items()
-    ],
-)
 ALGORITHMS = TABLE["algorithms"]
 
 
 @COSTS
-@EVERY
+@pytest.mark.parametrize(
+    "accounted",
+    [
+        pytest.param(name, marks=pytest.mark.long if "pld" in str(settings) else ())
+        for name, settings in ACCOUNTED.items()
+    ],
+)
 def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     """The noise is that of E times as many answers of one gradient, which cost the same."""
-    several = load(SCENE, accounted)[0]
-    one = load(SCENE, (*OF_ONE, *accounted))[0]
+    several, one = scene(*ACCOUNTED[accounted]), scene(*OF_ONE, *ACCOUNTED[accounted])
     records = np.array([3, 3])
     assert np.array_equal(several.noise_for(records).scale, one.noise_for(records).scale)
     for answers in (0, 1, 2):
@@ -264,36 +242,25 @@ def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
 @pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accounted, resend):
     chosen = (f"channel.resend={resend}", "run.replicates=20", *algorithm, *accounted)
-    is_its_replay_within_a_budget_of_one(SCENE, chosen)
+    networks.is_its_replay_within_a_budget_of_one("local-records", *chosen)
 
 
 @MODELS
 @pytest.mark.parametrize("algorithm", TABLE["one_step"])
 def test_one_local_step_is_none(algorithm):
     """To the bit: the same streams, steps and charges."""
-    rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") * (
-        "parameter-server" in algorithm
-    )
+    served = "parameter-server" in algorithm
+    rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") if served else ()
     one, none = (f"algorithm={{{algorithm}{more}}}" for more in (", local_steps=1", ""))
-    first, second = (run(load(SCENE, (each, *rounds))[0]) for each in (one, none))
+    first, second = (run(scene(each, *rounds)) for each in (one, none))
     assert first.fingerprints == second.fingerprints
 
 
 @MODELS
-@pytest.mark.parametrize(
-    "law",
-    [
-        NoTime(),
-        Constant(value=0.3),
-        Exponential(mean=0.1),
-        Gamma(mean=0.2, cv=0.7),
-        (Constant(value=0.2), Exponential(mean=0.4)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("law", TABLE["laws"].values(), ids=TABLE["laws"])
 def test_every_gradient_takes_its_time(law):
     """Cumulants of independent times add up; of gamma ones these are a gamma law's."""
-    scenario = load(SCENE)[0].replace(compute=law)
+    scenario = scene().replace(compute=law)
     several, one = (per_owner(each.compute, 2) for each in (scenario.network, scenario))
     for whole, single in zip(several, one, strict=True):
         for name in ("mean", "variance", "least"):
@@ -303,14 +270,14 @@ def test_every_gradient_takes_its_time(law):
 
 @COSTS
 def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
-    several, one = load(SCENE, PLD)[0], load(SCENE, (*OF_ONE, *PLD))[0]
+    several, one = scene(*PLD), scene(*OF_ONE, *PLD)
     mine, due = (
         spending_columns(each.accountant, [SimpleNamespace(released=np.array(released))])
         for each, released in ((several, [2, 1]), (one, [6, 3]))
     )
     assert np.array_equal(mine["delta"], due["delta"])
     assert np.array_equal(mine["answers"] * 3, due["answers"])
-    gaussian = load(SCENE, GAUSSIAN)[0].accountant
+    gaussian = scene(*GAUSSIAN).accountant
     rho = 1 / (2 * np.square(gaussian.multiplier))
     assert gaussian.zcdp(np.array([2, 1])) == pytest.approx(rho * [6, 3], rel=1e-12)
 
@@ -320,20 +287,20 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
 @pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["local_steps"])
 def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
-        load(SCENE, settings)
+        scene(*settings)
 
 
 @MODELS
 def test_gradients_are_taken_in_the_box():
     """Where a bound on records' gradients holds of all models that are asked at."""
-    local = LocalSteps(3, np.array([100.0]), 1.0, 0.5)
+    local = algorithms.LocalSteps(3, np.array([100.0]), 1.0, 0.5)
     asked = []
 
     def ask(at):
         asked.append(at.copy())
         return np.ones_like(at)
 
-    local.sent(AnswerBatch(np.array([0])), np.zeros((1, P)), ask)
+    local.sent(algorithms.AnswerBatch(np.array([0])), np.zeros((1, P)), ask)
     assert max(np.abs(each).max() for each in asked) == 0.5
 
 

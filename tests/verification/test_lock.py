@@ -8,13 +8,11 @@ from asyncdp_sim.measures.summary import busy_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
-from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.exchanges import refusing_unequal
 from tests.theory.lock import poisson_source, refusing
 
 from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import counts, flat, require_kinds, score, seen, two_stages
+from .zscores import counts, flat, fresh_seeds, require_kinds, score, seen, shared
 
 pytestmark = pytest.mark.oracle(
     "rate of updates, share of time with a locked learner, refusals, owner of the next update"
@@ -45,27 +43,24 @@ def service(law, mean):
 
 def measure(law, rates, theory, seed=1, count=RUNS, updates=None):
     """Return scores of a learner that is locked for 1/Λ on average, by kind."""
-    rates, total = np.array(rates), float(np.sum(rates))
-    n_owners, updates = len(rates), UPDATES[law] if updates is None else updates
-    net = network(
-        n_owners,
-        updates,
-        clock=PoissonClock(rate=tuple(rates.tolist())),
-        protocol=Request(),
-        **service(law, 1 / total),
-    )
-    rows, pairs = [], np.zeros((n_owners, n_owners))
+    parts = {"clock": PoissonClock(rate=tuple(rates)), **service(law, 1 / float(np.sum(rates)))}
+    updates = UPDATES[law] if updates is None else updates
+    return refusals(network(len(rates), updates, **parts), rates, theory, seed, count)
+
+
+def refusals(net, rates, theory, seed, count):
+    """Return scores of a locked learner that refuses, by kind; rates are of ticks that it hears."""
+    rows, pairs = [], np.zeros((net.n_owners, net.n_owners))
     for trace in runs(net, seed, count):
         owner = trace.updates["owner"] - 1
         np.add.at(pairs, (owner[0::2], owner[1::2]), 1)
-        time, busy = float(to_units(trace.end_tick)), float(to_units(busy_ticks(trace)))
-        rows.append([time, busy, trace.owners["refused"].sum(), trace.owners["attempts"].sum()])
-    time, busy, refused, attempts = np.array(rows).T
+        refused, attempts = (trace.owners[name].sum() for name in ("refused", "attempts"))
+        rows.append([to_units(trace.end_tick), to_units(busy_ticks(trace)), refused, attempts])
+    time, busy, refused, attempts = np.array(rows, dtype=float).T
     # busy − fraction·time and refused − probability·attempts have mean 0 in runs of T updates
-    length = updates / theory.update_rate
-    asked = updates / (1 - theory.refusal_probability)
     share, refusal = theory.busy_fraction, theory.refusal_probability
-    pi = rates / total
+    length, asked = net.updates / theory.update_rate, net.updates / (1 - refusal)
+    pi = np.array(rates) / np.sum(rates)
     return {
         "mean": [
             score("time of T updates", time, length),
@@ -77,10 +72,14 @@ def measure(law, rates, theory, seed=1, count=RUNS, updates=None):
     }
 
 
+def of_equal_owners(case, *, seed, count=RUNS):
+    law, n_owners = case
+    return measure(law, (1.0,) * n_owners, refusing(n_owners, 1.0, 1 / n_owners), seed, count)
+
+
 @shared
 def sound(law, n_owners):
-    theory = refusing(n_owners, 1.0, 1 / n_owners)
-    return measure(law, (1.0,) * n_owners, theory, own_seed(law, n_owners))
+    return of_equal_owners((law, n_owners), seed=own_seed(law, n_owners))
 
 
 @shared
@@ -125,12 +124,6 @@ def test_the_formula_of_an_infinite_population_is_seen():
     assert seen(found["tail"]) > 5
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(("law", "n_owners"), CASES)
-def test_fresh_seeds(law, n_owners):
-    theory = refusing(n_owners, 1.0, 1 / n_owners)
-
-    def fresh(seed, factor):
-        return flat([measure(law, (1.0,) * n_owners, theory, seed, RUNS * factor)])
-
-    two_stages(fresh)
+test_fresh_seeds = fresh_seeds(
+    of_equal_owners, [pytest.param(case, id=f"{case[0]}-{case[1]}") for case in CASES], RUNS
+)

@@ -14,9 +14,8 @@ from asyncdp_sim.theory.formulas import channels as theory
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
-from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .networks import lasting, runs
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("answers delivered, and attempts per answer")]
 
@@ -33,32 +32,25 @@ def measure(name, *, seed=None, count=RUNS):
     """Return scores of the share delivered and of the mean number of attempts."""
     loss, attempts, protocol, length, usual = CASES[name]
     fresh, bursts = protocol == "fresh", isinstance(loss, dict)
-    net = network(
-        N_OWNERS,
-        2**31 - 1,
-        until=length,
-        channel=Ideal(
-            loss=GilbertElliott(**loss) if bursts else loss,
-            retransmissions=attempts - 1,
-            resend="fresh" if fresh else "same",
-        ),
-        protocol=Push() if protocol == "push" else Request(),
-    )
-    begun, delivered, sent = [], [], []
+    resend = {"retransmissions": attempts - 1, "resend": "fresh" if fresh else "same"}
+    channel = Ideal(loss=GilbertElliott(**loss) if bursts else loss, **resend)
+    protocol = Push() if protocol == "push" else Request()
+    net = lasting(N_OWNERS, length, channel=channel, protocol=protocol)
+    found = []
     for trace in runs(net, usual if seed is None else seed, count):
         rows = trace.exchanges
         asked, last = rows["read_tick"], np.flatnonzero(np.diff(rows["read_tick"], append=-1))
         tries = np.diff(np.cumsum(rows["transmissions"])[last], prepend=0)
         assert fresh or len(last) == len(rows)
         assert np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.lost)).all()
-        mine = [rows["owner"][last] == i for i in range(1, N_OWNERS + 1)]
-        skipped = SKIPPED if bursts else 0
-        arrived = rows["outcome"][last] == ExchangeOutcome.applied
         assert np.all(np.diff(asked) >= 0)
-        begun.append([m.sum() - skipped for m in mine])
-        delivered.append([arrived[m][skipped:].sum() for m in mine])
-        sent.append([tries[m][skipped:].sum() for m in mine])
-    begun, delivered, sent = np.array(begun), np.array(delivered), np.array(sent)
+        arrived = rows["outcome"][last] == ExchangeOutcome.applied
+        counted = []
+        for i in range(1, N_OWNERS + 1):
+            mine = np.flatnonzero(rows["owner"][last] == i)[SKIPPED if bursts else 0 :]
+            counted.append([len(mine), arrived[mine].sum(), tries[mine].sum()])
+        found.append(counted)
+    begun, delivered, sent = np.moveaxis(found, 2, 0)
     if bursts:
         share = np.full(N_OWNERS, 1 - theory.lost_in_bursts(attempts, **loss))
         tries = share / (1 - theory.lost_in_bursts(1, **loss))  # sent × share that arrives
@@ -76,11 +68,6 @@ def measure(name, *, seed=None, count=RUNS):
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
 
 
 @pytest.mark.parametrize("name", CI)
@@ -103,17 +90,9 @@ def test_answers_in_succession_are_not_as_the_first():
 def test_what_is_sent_again_is_charged_once():
     """Owners that lose half of their answers release as many as their budget allows."""
     budget = 200
-    net = network(
-        N_OWNERS,
-        2**31 - 1,
-        answers_allowed=(budget,) * N_OWNERS,
-        channel=Ideal(loss=0.5, retransmissions=2),
-        protocol=Push(),
-    )
+    parts = {"channel": Ideal(loss=0.5, retransmissions=2), "protocol": Push()}
+    net = lasting(N_OWNERS, None, answers_allowed=(budget,) * N_OWNERS, **parts)
     assert {int(each) for trace in runs(net, 5, 20) for each in trace.released} == {budget}
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

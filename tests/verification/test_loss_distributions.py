@@ -4,16 +4,14 @@ The lower side is worked out by :mod:`tests.verification.pure_law`, which shares
 is tested; mixes are integrated.
 """
 
-import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 from math import exp, inf
-from pathlib import Path
 
 import numpy as np
 import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
-from scipy.integrate import quad
 
 from analysis.exact.learning import exact
 from asyncdp_sim.forecasts.population import population
@@ -28,7 +26,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
 from asyncdp_sim.runs.run import run
 from tests.reproducibility.runs import scenario
 from tests.verification import pure_law
-from tests.verification.networks import ended
+from tests.verification.networks import ended, rows_of
 from tests.verification.optimism import forgotten, rounded_down
 from tests.verification.zscores import LIMIT, score
 
@@ -39,12 +37,7 @@ pytestmark = [
 
 DELTA = 1e-6
 KINDS: dict[str, type[PurePair]] = {"laplace": LaplacePair, "any pure": GenericPair}
-CASES = [
-    (charge, answers, delta)
-    for charge in (3.0, 1.0, 0.1, 0.01)
-    for answers in (1, 2, 7, 50, 400)
-    for delta in (1e-9, 1e-6, 1e-3)
-]
+CASES = list(product((3.0, 1.0, 0.1, 0.01), (1, 2, 7, 50, 400), (1e-9, 1e-6, 1e-3)))
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +56,7 @@ def lower(kind: type[PurePair], charge: float, answers: int, delta: float = DELT
 
 def held_between(kind: type[PurePair]) -> None:
     for charge, answers, delta in CASES:
-        found, least = upper(kind, charge, answers, delta), lower(kind, charge, answers, delta)
+        found, least = (of(kind, charge, answers, delta) for of in (upper, lower))
         assert least * (1 - 1e-9) <= found <= charge * answers * (1 + 1e-12)
         assert found <= least * 1.002 + 1e-9, (charge, answers, delta)
 
@@ -102,13 +95,13 @@ def test_as_many_as_a_million_answers(answers, accuracy, seconds):
 
 
 def test_figures_of_the_page():
-    page = (Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md").read_text("utf-8")
-    rows = re.findall(r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$", page, re.M)
+    rows = rows_of("accountants", r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$")
     assert len(rows) == 5
     for said, stated, least, smaller in rows:
         answers = int(said.replace(",", ""))
-        assert upper(LaplacePair, 1 / answers, answers) == pytest.approx(float(stated), rel=2e-4)
-        assert lower(LaplacePair, 1 / answers, answers) == pytest.approx(float(least), rel=2e-4)
+        each = LaplacePair, 1 / answers, answers
+        assert upper(*each) == pytest.approx(float(stated), rel=2e-4)
+        assert lower(*each) == pytest.approx(float(least), rel=2e-4)
         gain = charge_of(LaplacePair, 1.0, DELTA, answers) * answers
         assert gain == pytest.approx(float(smaller), rel=1e-3)
 
@@ -120,14 +113,17 @@ def laplace_delta(epsilon: float, charge: float) -> float:
     return max(0.0, 1 - exp((epsilon - charge) / 2))
 
 
-def mixed(epsilon: float, charge: float, mu: float) -> float:
-    """δ of a Laplace and a Gaussian answer: that of the second at ε − loss of the first."""
-
-    def rest(loss: float) -> float:
-        return pairs.delta_of(epsilon - loss, mu)
-
-    between = quad(lambda x: exp((x - charge) / 2) / 4 * rest(x), -charge, charge, epsabs=1e-12)[0]
+def with_laplace(charge: float, rest: Callable[[float], float]) -> float:
+    """δ of a Laplace answer and another one, of which δ at ε − loss of the first is known."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    density = [exp(charge * (x - 1) / 2) / 4 * rest(charge * x) for x in nodes]
+    between = charge * float(weights @ density)
     return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between
+
+
+def mixed(epsilon: float, charge: float, mu: float) -> float:
+    """δ of a Laplace and a Gaussian answer."""
+    return with_laplace(charge, lambda loss: pairs.delta_of(epsilon - loss, mu))
 
 
 WHOLE = 1 - 2.0**-53
@@ -167,35 +163,22 @@ def test_unlike_answers_cost_more_than_equal_ones_of_their_sum():
 def test_noise_for_a_budget_spends_it_and_never_more(kind, answers):
     for epsilon in (0.1, 1.0, 8.0):
         charge = charge_of(kind, epsilon, DELTA, answers)
-        spent = upper(kind, charge, answers)
-        assert epsilon * (1 - 5e-4) <= spent <= epsilon
+        assert epsilon * (1 - 5e-4) <= upper(kind, charge, answers) <= epsilon
         assert lower(kind, charge * 1.002, answers) > epsilon * (1 if answers > 1 else 0.99)
         assert charge >= epsilon / answers
 
 
 def product_delta(epsilon: float, shifts: list[float]) -> float:
     """δ of Laplace noise of scale 1 on coordinates that are moved by so much each."""
-    charge, *others = shifts
-    if len(others) == 0:
-        return laplace_delta(epsilon, charge)
-
-    def rest(loss: float) -> float:
-        return product_delta(epsilon - loss, others)
-
-    def density(x: float) -> float:
-        return exp((x - charge) / 2) / 4 * rest(x)
-
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    between = charge * float(weights @ [density(charge * x) for x in nodes])
-    return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between
+    charge, other = shifts
+    return with_laplace(charge, lambda loss: laplace_delta(epsilon - loss, other))
 
 
 def test_a_vector_is_dominated_by_one_coordinates_full_shift():
     """However a shift of given L1 norm is shared out, no δ is above that of one coordinate."""
     generator = np.random.default_rng(1)
     for total in (0.2, 1.0, 4.0):
-        for _ in range(8):
-            share = float(generator.uniform(0.02, 0.98))
+        for share in generator.uniform(0.02, 0.98, 8).tolist():
             for epsilon in np.linspace(0, total, 7).tolist():
                 split = product_delta(epsilon, [share * total, (1 - share) * total])
                 assert split <= laplace_delta(epsilon, total) + 1e-4
@@ -205,7 +188,6 @@ def test_a_vector_is_dominated_by_one_coordinates_full_shift():
 
 def test_a_forecast_has_the_noise_that_composition_leaves():
     """Exact moments, where gradients are bounded by their domain, against runs."""
-    composed = {"accountant": "pld", "delta": DELTA, "epsilon": 3.0}
     bound = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
     asked = scenario(
         run={"seed": 5, "replicates": 400, "updates": 200, "record_every": 200},
@@ -215,13 +197,12 @@ def test_a_forecast_has_the_noise_that_composition_leaves():
         latency={}, compute={"kind": "none"},
         protocol={"kind": "request"},
         algorithm={"kind": "async-gossip", "rho": 60.0},
-        privacy={**composed, "sensitivity": bound},
+        privacy={"accountant": "pld", "delta": DELTA, "epsilon": 3.0, "sensitivity": bound},
     )  # fmt: skip
     expected = exact(population(asked, private=False))
     assert abs(score("ψ", ended(run(asked)), float(expected.psi[-1])).z) <= LIMIT
-    pure = exact(population(
-        asked.replace(privacy={"accountant": None, "delta": None}), private=False
-    ))  # fmt: skip
+    plain = asked.replace(privacy={"accountant": None, "delta": None})
+    pure = exact(population(plain, private=False))
     cost, more = (float(each.psi[-1] - each.noise_free[-1]) for each in (expected, pure))
     less = (200 * charge_of(LaplacePair, 3.0, DELTA, 200) / 3.0) ** 2
     assert cost == pytest.approx(more / less, rel=1e-9)

@@ -9,7 +9,6 @@ E x_k = E[W] x_{k−1}, E x_k x_kᵀ = E[W (E x_{k−1} x_{k−1}ᵀ) Wᵀ], bot
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms.gossip import AveragingSteps
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
@@ -20,9 +19,8 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import ExchangeOutcome
 
-from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import counts, kept, require, score, seen
+from .networks import network, own_seed, replicates, runs
+from .zscores import counts, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -82,12 +80,11 @@ def exact(case):
                     w[listener - 1, [a - 1, b - 1]] = 0.5
             outcomes.append((chance, w))
     total = sum(chance for chance, _ in outcomes)
-    first, second = START, np.outer(START, START)
-    found = [(first.mean(), second.mean())]
-    for _ in range(UPDATES):
+    first, second, found = START, np.outer(START, START), []
+    for _ in range(UPDATES + 1):
+        found.append((first.mean(), second.mean()))
         first = sum(chance / total * w @ first for chance, w in outcomes)
         second = sum(chance / total * w @ second @ w.T for chance, w in outcomes)
-        found.append((first.mean(), second.mean()))
     return np.array(found)
 
 
@@ -96,13 +93,10 @@ def means(case, steps=Started, count=RUNS):
     """Return the nodes' mean after every update of every run, shape (T + 1, R)."""
     numbers = {"n_nodes": N, "n_features": 1, "start": 0.0, "begin": 0.0, "step": np.zeros(N)}
     algorithm = steps(**numbers, theta_max=None, learner=False, judged=None)
-    ones = [np.ones((1, 1))] * N
-    silent = AnswerModel(
-        Quadratic.from_records(ones, [np.zeros(1)] * N, 0.1, None), LaplaceNoise(np.zeros(N))
-    )
+    flat = Quadratic.from_records([np.ones((1, 1))] * N, [np.zeros(1)] * N, 0.1, None)
+    silent = AnswerModel(flat, LaplaceNoise(np.zeros(N)))
     traces = list(runs(lossy(case), own_seed("lossy meetings", case), count))
-    scopes = [Streams(7).within("replicate", r) for r in range(count)]
-    return replay(traces, algorithm, silent, scopes, 1).central[:, :, 0]
+    return replay(traces, algorithm, silent, replicates(7, count, 0), 1).central[:, :, 0]
 
 
 def scores(case, steps=Started, count=RUNS):
@@ -141,8 +135,6 @@ def test_meetings_are_one_sided_binomially(case):
         lost = (rows["outcome"] == ExchangeOutcome.lost).astype(int)
         np.add.at(tally, (lost[first], lost[first + 1]), 1)
     chances = np.outer([1 - one, one], [1 - two, two])
-    (found,) = kept([counts(f"sides {case}", tally.ravel(), chances.ravel())])
-    assert abs(found.z) <= 4
-    assert found.error < 0.1
+    require([counts(f"sides {case}", tally.ravel(), chances.ravel())], error=0.1)
     swapped = counts("speaker for listener", tally.T.ravel(), chances.ravel())
     assert case == "alike" or seen([swapped]) > 8

@@ -11,8 +11,7 @@ from scipy.special import kolmogorov, ndtr, ndtri
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise
 from tests.one_in import one_in
 
-from .shared import shared
-from .zscores import Score, counts, require, score, seen
+from .zscores import Score, counts, require, score, seen, shared
 
 pytestmark = pytest.mark.oracle(
     "draws of noise, and likelihood ratios between neighbouring datasets"
@@ -79,8 +78,7 @@ def discrete(factor=1.0, drawn=None):
     """Chi-square over the atoms, one score for each of the commonest, and the variance."""
     drawn = noise(mechanism("discrete", factor), 63) if drawn is None else drawn
     steps, a = drawn / GRID, np.exp(-GRID / SCALE)
-    atoms = np.arange(-MOST, MOST + 1)
-    share = (1 - a) / (1 + a) * a ** np.abs(atoms)
+    share = (1 - a) / (1 + a) * a ** np.abs(np.arange(-MOST, MOST + 1))
     beyond = a ** (MOST + 1) / (1 + a)
     places = np.clip(steps, -MOST - 1, MOST + 1).astype(int) + MOST + 1
     observed = np.bincount(places, minlength=2 * MOST + 3)
@@ -102,32 +100,32 @@ def fourth_of_discrete(a):
     return float(2 * GRID**4 * (1 - a) / (1 + a) * np.sum(k**4 * a**k))
 
 
-sound_laplace, sound_gaussian, sound_discrete = shared(laplace), shared(gaussian), shared(discrete)
+SOUND = {each.__name__: shared(each) for each in (laplace, gaussian, discrete)}
 
 
 def scores():
     """Return every score of sound mechanisms; a law's distance has no symmetric z."""
-    found = [*sound_laplace(), *sound_gaussian(), *sound_discrete()]
+    found = [each for sound in SOUND.values() for each in sound()]
     return [each for each in found if not each.name.endswith("law")]
 
 
-def has_its_law(sound, variance, excess, close):
-    require(sound(), error=0.01)
-    named = {each.name.split()[-1]: each.mean for each in sound()}
+def has_its_law(name, variance, excess, close):
+    require(SOUND[name](), error=0.01)
+    named = {each.name.split()[-1]: each.mean for each in SOUND[name]()}
     assert named["variance"] == pytest.approx(variance * SCALE**2, rel=0.01)
     assert named["fourth"] / named["variance"] ** 2 - 3 == pytest.approx(excess, abs=close)
 
 
 def test_laplace_has_its_law():
-    has_its_law(sound_laplace, 2, 3, 0.15)
+    has_its_law("laplace", 2, 3, 0.15)
 
 
 def test_gaussian_has_its_law():
-    has_its_law(sound_gaussian, 1, 0, 0.03)
+    has_its_law("gaussian", 1, 0, 0.03)
 
 
 def test_discrete_laplace_has_its_law():
-    atoms, *others = sound_discrete()
+    atoms, *others = SOUND["discrete"]()
     require(others, error=0.01)
     require([atoms], error=0.1)
 

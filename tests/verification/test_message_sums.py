@@ -17,6 +17,7 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.scenario.catalogue import entry
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
+from tests.tables import table
 
 pytestmark = pytest.mark.oracle(
     "information that a node gains about all other owners' records jointly, "
@@ -24,11 +25,7 @@ pytestmark = pytest.mark.oracle(
 )
 
 N = 8
-SMALL = (
-    f"owners.count={N}", "owners.records=50", "run.replicates=2", "run.updates=40",
-    'sweep.variant=[{ name = "ring" }, '
-    '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
-)  # fmt: skip
+SMALL = tuple(table(__file__, "message_sums.toml")["small"])
 
 
 @cache

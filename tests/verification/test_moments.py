@@ -1,21 +1,17 @@
 """The exact moments of asynchronous learning against the simulator that they describe."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
-from analysis.exact.per_update import moments
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
-from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require_kinds, score, two_stages
+from .networks import network, replicates, runs
+from .zscores import flat, require_kinds, score, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -48,14 +44,12 @@ def measure(case, traces, seed):
     averaged over the path along H's eigenvectors, of which the steep ones mix quickly and so
     tell a wrong scale of noise or step best.
     """
-    objective, streams = case.objective, Streams(seed)
-    reply = AnswerModel(objective, LaplaceNoise(case.scale, case.noise))
+    objective = case.objective
     axes = np.linalg.eigh(objective.hessian)[1]
     last, square, psi, along = [], [], [], []
     for first in range(0, len(traces), CHUNK):
         part = traces[first : first + CHUNK]
-        scopes = [streams.within("replicate", first + row) for row in range(len(part))]
-        path = replay(part, case.steps, reply, scopes, 1)
+        path = replay(part, case.steps, case.reply, replicates(seed, len(part), first), 1)
         deviation = path.central - objective.optimum
         last.append(path.central[-1])
         square.append(deviation[-1][:, :, None] * deviation[-1][:, None, :])
@@ -63,21 +57,21 @@ def measure(case, traces, seed):
         along.append(((deviation[1:] @ axes) ** 2).mean(axis=0))
     last, square, psi, along = map(np.concatenate, (last, square, psi, along))
 
-    exact = moments(case.process, case.variance, noise=case.noise, initial=case.initial)
+    exact = case.moments(case.variance)
     fitness = exact.expected_excess() / objective.least
     mean, second, p = exact.mean[-1], exact.second[-1], objective.n_features
     path = np.einsum("ac,kab,bc->kc", axes, exact.second[1:], axes).mean(axis=0)
     size, spread = np.max(np.abs(mean)), np.sqrt(np.diag(second))
+    pairs = [(a, b) for a in range(p) for b in range(a + 1)]
     return {
         "mean": [score(f"θ_{a}", last[:, a], mean[a], size) for a in range(p)],
-        "second": [score(f"ψ at {k}", psi[:, c], fitness[k]) for c, k in enumerate(KS)]
-        + [
-            score(f"u_{a} u_{b}", square[:, a, b], second[a, b], spread[a] * spread[b])
-            for a in range(p)
-            for b in range(a + 1)
-        ]
-        + [score(f"path along axis {c}", along[:, c], path[c]) for c in range(p)],
-    }
+        "second": [
+            *(score(f"ψ at {k}", psi[:, c], fitness[k]) for c, k in enumerate(KS)),
+            *(score(f"u_{a} u_{b}", square[:, a, b], second[a, b], spread[a] * spread[b])
+              for a, b in pairs),
+            *(score(f"path along axis {c}", along[:, c], path[c]) for c in range(p)),
+        ],
+    }  # fmt: skip
 
 
 def fabricated(count=REPLICATES, seed=SEED):
@@ -94,9 +88,7 @@ def simulated(rates, count, seed=1):
     return list(runs(net, seed, count))
 
 
-@shared
-def sound():
-    return fabricated()
+sound = shared(fabricated)
 
 
 @shared
@@ -124,15 +116,14 @@ def test_replays_of_simulated_networks_with_unequal_rates():
     require_kinds(sound_unequal(), mean=0.01, second=0.05)
 
 
+STEPS, CHANCES = ("proof", "text"), {"uniform": None, "unequal": np.array([0.5, 0.3, 0.2])}
+NOISES, STARTS = ("vector", "scalar-as-published"), ("zeros", "ones", "uniform")
 EVERY = [
     pytest.param(
-        STRONG.but(central_step=step, initial=initial, noise=noise, probability=chance),
-        id=f"{step}-{initial}-{noise[:6]}-{'uniform' if chance is None else 'unequal'}",
+        STRONG.but(central_step=step, initial=initial, noise=noise, probability=CHANCES[chance]),
+        id=f"{step}-{initial}-{noise[:6]}-{chance}",
     )
-    for step in ("proof", "text")
-    for initial in ("zeros", "ones", "uniform")
-    for noise in ("vector", "scalar-as-published")
-    for chance in (None, np.array([0.5, 0.3, 0.2]))
+    for step, initial, noise, chance in product(STEPS, STARTS, NOISES, CHANCES)
 ]
 
 
@@ -140,7 +131,7 @@ EVERY = [
 def test_blocks_equal_the_dense_recursion(case):
     n, p, last = 3, 4, case.updates
     mean, second = dense_moments(case)
-    found = moments(case.process, case.variance, noise=case.noise, initial=case.initial)
+    found = case.moments(case.variance)
     assert relative(found.mean, mean[:, :p]) < 1e-12
     assert relative(found.second, second[:, :p, :p]) < 1e-12
     assert relative(found.copies_mean.ravel(), mean[last, p:]) < 1e-12
@@ -151,8 +142,7 @@ def test_blocks_equal_the_dense_recursion(case):
 @pytest.mark.parametrize("case", EVERY[::5])
 def test_moments_are_affine_in_the_noise_of_each_owner(case):
     def excess(variance):
-        found = moments(case.process, variance, noise=case.noise, initial=case.initial)
-        return found.expected_excess()
+        return case.moments(variance).expected_excess()
 
     free = excess(None)
     gain = np.stack([excess(one) - free for one in np.eye(3)], axis=1)
@@ -169,15 +159,13 @@ def small(noise, **changes):
     return Case(fit, 0.02 * updates**2, updates, scale, shape, **changes)
 
 
+OTHERS = {"uniform": None, "unequal": np.array([0.6, 0.3, 0.1])}
 SMALL = [
     pytest.param(
-        small(noise, central_step=step, initial=initial, probability=chance),
-        id=f"{noise[:6]}-{step}-{initial}-{'uniform' if chance is None else 'unequal'}",
+        small(noise, central_step=step, initial=initial, probability=OTHERS[chance]),
+        id=f"{noise[:6]}-{step}-{initial}-{chance}",
     )
-    for noise in ("none", "vector", "scalar-as-published")
-    for step in ("proof", "text")
-    for initial in ("zeros", "ones")
-    for chance in (None, np.array([0.6, 0.3, 0.1]))
+    for noise, step, initial, chance in product(("none", *NOISES), STEPS, STARTS[:2], OTHERS)
 ]
 
 
@@ -185,7 +173,7 @@ SMALL = [
 def test_replay_of_every_outcome_is_exact(case):
     """All owner sequences times all signs of two-point noise: no Monte Carlo, no tolerance."""
     mean, second = enumerated(case)
-    found = moments(case.process, case.variance, noise=case.noise, initial=case.initial)
+    found = case.moments(case.variance)
     assert relative(mean, found.mean) < 1e-12
     assert relative(second, found.second) < 1e-12
 

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 
-from .shared import shared
-from .zscores import require, score
+from .networks import replicates
+from .zscores import require, score, shared
 
 pytestmark = pytest.mark.oracle("released statistics, and ψ of the model computed from them")
 
+TABLE = table(__file__, "noisy_statistics.toml")
 N, P, RECORDS = 2, 3, 200
 ROW, TARGET, SHARE = 2.0, 4.0, 0.6
 RUNS = 4000
@@ -31,66 +32,50 @@ UPPER = np.triu_indices(P)
 
 def problem(epsilon):
     """Return a scenario's learning problem, and its records confined by hand, owner by owner."""
-    fields = scenes.fields(
-        id="statistics",
-        run={"updates": 1},
-        owners={"count": N, "records": RECORDS},
-        data={"features": P, "heterogeneity": 0.5},
-        model={"regularisation": 0.2, "theta_max": 50.0},
-        protocol={"kind": "rounds"},
-        algorithm={"kind": "noisy-statistics", "gram_share": SHARE},
-        privacy={
-            "epsilon": epsilon,
-            "sensitivity": {"kind": "domain", "row_norm": ROW, "target_max": TARGET},
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
-    )
+    fields = scenes.fields(**TABLE)
+    fields["privacy"]["epsilon"] = epsilon
     scenario = parse(Scenario, fields)
     data = build_dataset(scenario)
     confined = []
     for x, y in zip(data.features, data.targets, strict=True):
-        length = np.abs(x).sum(axis=1, keepdims=True)
-        shorter = np.where(length > ROW, x * (ROW / np.maximum(length, ROW)), x)
-        confined.append((shorter, np.minimum(np.maximum(y, -TARGET), TARGET)))
+        length = np.maximum(np.abs(x).sum(axis=1, keepdims=True), ROW)
+        confined.append((x * (ROW / length), np.clip(y, -TARGET, TARGET)))
     return prepare(scenario, data), confined
 
 
 def answered(seed, epsilon):
     """Return all owners' answers in every run, shape (N, RUNS, q), and what they are made of."""
     made, confined = problem(epsilon)
-    task = made.task
-    streams = Streams(seed)
-    scopes = [streams.within("replicate", number) for number in range(1, RUNS + 1)]
-    answers = Answers(task.steps, task.reply, scopes)
-    points = np.zeros((RUNS, P))
+    task, scopes = made.task, replicates(seed, RUNS)
+    answers, points = Answers(task.steps, task.reply, scopes), np.zeros((RUNS, P))
     found = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(N)]
     return np.stack(found), task, confined, scopes
 
 
-def released(seed):
+@shared
+def released():
     """Return scores of means and variances of both blocks, in the records' units."""
     epsilon = 1.0
-    found, _, confined, _ = answered(seed, epsilon)
+    found, _, confined, _ = answered(5, epsilon)
     units = ROW**2 / SHARE, ROW * TARGET / (1 - SHARE)
     means, variances = [], []
     for owner, (x, y) in enumerate(confined):
         exact = (x.T @ x / len(y))[UPPER], x.T @ y / len(y)
         parts = found[owner][:, :-P], found[owner][:, -P:]
         for name, unit, part, true in zip("Gg", units, parts, exact, strict=True):
-            numbers = unit * part
             deviation = np.sqrt(2) * 2 * unit / (RECORDS * epsilon)  # √2 b, b = 2Ξ/(nε), Ξ = 1
-            for place, number in enumerate(numbers.T):
+            for place, number in enumerate(unit * part.T):
                 label = f"{name}_{owner},{place}"
                 means.append(score(label, number, true[place], deviation))
-                square = (number - true[place]) ** 2
-                variances.append(score(f"{label}²", square, deviation**2))
+                variances.append(score(f"{label}²", (number - true[place]) ** 2, deviation**2))
     return means, variances
 
 
-def solved(seed):
+@shared
+def solved():
     """Return the score of f(θ) − f(θ*) after one round, against its first order in the noise."""
     epsilon = 300.0
-    found, task, _, scopes = answered(seed, epsilon)
+    found, task, _, scopes = answered(6, epsilon)
     steps, objective = task.steps, task.objective
     state, rows = steps.init(scopes), np.arange(RUNS)
     for owner, answers in enumerate(found):
@@ -108,24 +93,20 @@ def solved(seed):
     return [score("excess", objective.excess(state.central), exact)]
 
 
-sound_release = shared(released)
-sound_solution = shared(solved)
-
-
 def scores():
     """Return every score of a sound algorithm."""
-    means, variances = sound_release(5)
-    return [*means, *variances, *sound_solution(6)]
+    means, variances = released()
+    return [*means, *variances, *solved()]
 
 
 def test_what_is_released_is_unbiased_and_of_known_variance():
-    means, variances = sound_release(5)
+    means, variances = released()
     require(means, error=0.02)
     require(variances, error=0.05)
 
 
 def test_the_expected_excess_is_that_of_the_delta_method():
-    require(sound_solution(6), error=0.03)
+    require(solved(), error=0.03)
 
 
 @pytest.mark.parametrize(("owners", "p"), [(1, 1), (1, 5), (1, 20), (4, 5)])

@@ -1,32 +1,32 @@
 """The audit in one run: its bound against randomised response, sound scenarios, planted faults."""
 
+from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from asyncdp_sim.audits import one_run
 from asyncdp_sim.audits import one_run as bounds
 from asyncdp_sim.audits.one_run import Guessed, audit_once, canaries, judged
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from tests import scenes
+from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS
+
+from . import networks
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
-SCENE = Path(__file__).parent / "scenes" / "canaries.toml"
 DOUBT, REPEATS, COINS = 0.05, 4000, 100
 CPU_SECONDS = 60
 ROUNDING = 1e-12
-Patch = pytest.MonkeyPatch
+GAUSSIAN = "privacy.mechanism=gaussian"
 
 
 def size(chance: float, epsilon: float, guesses: int, doubt: float) -> float:
@@ -99,8 +99,7 @@ def test_what_a_tight_mechanism_shows_is_the_mean_of_many() -> None:
     assert bounds.shown_if_tight(2.0, 50, 1e-3) == pytest.approx(due.mean(), abs=error)
 
 
-def scene(*settings: str) -> Scenario:
-    return load(SCENE, settings)[0]
+scene = partial(networks.scene, "canaries")
 
 
 def test_the_attack_comes_near_what_a_tight_mechanism_shows() -> None:
@@ -115,72 +114,66 @@ def test_the_attack_comes_near_what_a_tight_mechanism_shows() -> None:
 
 
 def test_several_answers_and_gaussian_ones_show_less() -> None:
-    one = audit_once(scene("privacy.epsilon=4.0"), 1000, 1e-3)
-    four = audit_once(scene("privacy.epsilon=4.0", "privacy.budget.answers=4"), 1000, 1e-3)
-    gaussian = ("privacy.mechanism=gaussian", "privacy.delta=1e-9")
-    assert 0 < four.epsilon < one.epsilon
-    assert audit_once(scene("privacy.epsilon=4.0", *gaussian), 1000, 1e-3).epsilon < one.epsilon
+    one, four, gaussian = (
+        audit_once(scene("privacy.epsilon=4.0", *settings), 1000, 1e-3).epsilon
+        for settings in ((), ("privacy.budget.answers=4",), (GAUSSIAN, "privacy.delta=1e-9"))
+    )
+    assert 0 < four < one
+    assert gaussian < one
 
 
 def test_delta_leaves_half_of_the_doubt_and_too_many_canaries_none() -> None:
-    gaussian = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
-    found = audit_once(scene(*gaussian), None, 1e-3)
+    gaussian = scene(GAUSSIAN, "privacy.delta=1e-5")
+    found = audit_once(gaussian, None, 1e-3)
     assert found.canaries == 100
     assert bounds.doubt_left(1e-3, 1e-5, found.canaries) == pytest.approx(0.5e-3)
-    many = audit_once(scene(*gaussian), 200, 1e-3)
+    many = audit_once(gaussian, 200, 1e-3)
     assert many.epsilon == many.most == many.tight == 0
     assert "undecided: 200 times δ is too much for the confidence" in many.describe()
     assert "stated 1, δ = 1e-05" in many.describe()
 
 
-def half_the_noise(patch: Patch) -> None:
-    right = mechanisms.laplace_scale
-    patch.setattr(mechanisms, "laplace_scale", lambda *given: 0.5 * right(*given))
-
-
-def no_noise(patch: Patch) -> None:
-    right = LaplaceNoise.rows
-    patch.setattr(LaplaceNoise, "rows", lambda *given: 0.0 * right(*given))
-
-
-@pytest.mark.parametrize(("plant", "most"), [(half_the_noise, 2.0), (no_noise, np.inf)])
-def test_less_noise_is_caught_in_one_run_within_a_minute(plant, most, monkeypatch, command):
-    plant(monkeypatch)
+@pytest.mark.parametrize(
+    ("where", "name", "share", "most"),
+    [(mechanisms, "laplace_scale", 0.5, 2.0), (LaplaceNoise, "rows", 0.0, np.inf)],
+    ids=["half", "none"],
+)
+def test_less_noise_is_caught_in_one_run_within_a_minute(
+    where, name, share, most, monkeypatch, command
+):
+    right = getattr(where, name)
+    monkeypatch.setattr(where, name, lambda *given: share * right(*given))
     found = audit_once(scene(), None, 1e-3)
     assert 1.0 < found.epsilon <= most
     assert found.exceeded
-    said = command("audit", SCENE)
+    said = command("audit", networks.SCENES / "canaries.toml")
     assert said.code == 3
     assert "verdict: REFUTED" in said.out
     assert said.seconds <= CPU_SECONDS
 
 
 MANY, FEW, FAMILY = 200, 10, 1e-3
-MECHANISMS = ("laplace", "gaussian", "discrete-laplace")
+PARTS = table(__file__, "audit_sound.toml")["parts"]
 
 
 def drawn(number: int) -> Scenario:
     """Return a sound scenario with room for 60 canaries or more, by chance."""
     rng = np.random.default_rng(number)
-    mechanism = MECHANISMS[int(rng.integers(len(MECHANISMS)))]
-    model = ("ridge", "logistic", "svm")[int(rng.integers(3))]
-    bounded = [
-        {"kind": "clip", "bound": 1.0},
-        {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
-    ][int(rng.integers(2))]
+
+    def one(options):
+        return options[int(rng.integers(len(options)))]
+
+    mechanism = one(("laplace", "gaussian", "discrete-laplace"))
+    model, bounded = one(("ridge", "logistic", "svm")), one(PARTS["bounds"])
     owners = int(rng.integers(30, 60))
-    fields: dict[str, Any] = scenes.fields(
+    fields = scenes.fields(
         id=f"canaries-{number}",
         run={"seed": number, "updates": 6 * owners, "until": 100.0},
         owners={"count": owners, "records": rng.integers(2, 9, owners).tolist()},
         data={"features": int(rng.integers(2, 6)), "labels": model != "ridge"},
         model={"kind": model, "regularisation": 0.1, "theta_max": 10.0},
-        channel=[
-            {"kind": "ideal"},
-            {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
-            {"kind": "ideal", "loss": 0.4, "retransmissions": 1, "resend": "same"},
-        ][int(rng.integers(3))],
-        protocol=[{"kind": "request"}, {"kind": "push"}][int(rng.integers(2))],
+        channel=one([each for each in PARTS["channels"] if each["kind"] == "ideal"]),
+        protocol=one([{"kind": "request"}, {"kind": "push"}]),
         algorithm={"rho": 10.0},
         privacy={
             "epsilon": float(rng.choice([0.3, 1.0, 3.0])),
@@ -215,31 +208,30 @@ def test_no_sound_scenario_of_many_is_refuted_in_one_run() -> None:
     assert max(shown) > 0.1  # the attack does see something
 
 
-def declared(bound: float) -> Guessed:
-    return audit_once(scene(f"privacy.sensitivity={{kind='declared', bound={bound}}}"), None, 1e-3)
+def declared(bound: float) -> Scenario:
+    return scene(f"privacy.sensitivity={{kind='declared', bound={bound}}}")
 
 
 def test_a_declared_bound_is_attacked_with_records_of_the_table() -> None:
     """One that holds for them is not refuted; one that they exceed hides too little, and is."""
-    holds, exceeded = declared(100.0), declared(0.05)
+    holds, exceeded = (audit_once(declared(bound), None, 1e-3) for bound in (100.0, 0.05))
     assert not holds.exceeded
     assert holds.guesses > 100
     assert exceeded.exceeded
 
 
 def test_canaries_of_a_declared_bound_are_records_of_the_table() -> None:
-    trusting = scene("privacy.sensitivity={kind='declared', bound=100.0}")
-    dataset = build_dataset(trusting)
-    placed = canaries(trusting, dataset, 300, range(100), 1000)
-    table = {tuple(row) for each in dataset.features for row in each.tolist()}
-    assert {tuple(x.tolist()) for pair in placed.pairs for x, _ in pair} <= table
+    dataset = build_dataset(declared(100.0))
+    placed = canaries(declared(100.0), dataset, 300, range(100), 1000)
+    rows = {tuple(row) for each in dataset.features for row in each.tolist()}
+    assert {tuple(x.tolist()) for pair in placed.pairs for x, _ in pair} <= rows
     assert all(one[0] is not other[0] for one, other in placed.pairs)
 
 
 def test_guesses_are_of_owners_that_answered() -> None:
     """The rest has no score: it is never guessed."""
     assert 0 < audit_once(scene("run.updates=20"), 100, 1e-3).guesses <= 10
-    assert one_run.judged(np.zeros(5), np.ones(5, dtype=np.bool_)) == (0, 0)
+    assert judged(np.zeros(5), np.ones(5, dtype=np.bool_)) == (0, 0)
 
 
 def test_owners_that_made_local_steps_and_never_answered_are_not_guessed() -> None:

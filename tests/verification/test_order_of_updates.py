@@ -8,23 +8,17 @@ import pytest
 from analysis.exact.per_update import moments
 from analysis.exact.silence import silent_by
 from analysis.exact.turns import capped_moments, ordered
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.network import Latency
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network import Latency, channels, clocks, laws
 from asyncdp_sim.network.spec import STAGES
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import RELEASED
 
 from .gossip_cases import Case, OwnersOnly, correlated
-from .networks import network, runs
+from .networks import network, replicates, runs
 from .zscores import require, score, seen
 
 pytestmark = [
@@ -35,22 +29,18 @@ pytestmark = [
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
 CASE = Case(FIT, rho=6.0, updates=UPDATES, scale=np.array([0.5, 0.3, 0.1]) / FIT.weights)
-CLOCK = PoissonClock(rate=(1.5, 1.0, 0.5))
-TENTH = Constant(value=0.1)
+CLOCK = clocks.PoissonClock(rate=(1.5, 1.0, 0.5))
+TENTH = laws.Constant(value=0.1)
 CAPS = np.array([4, 6, 7])
 LOSSES = {"loss": (0.1, 0.4, 0.7), "loss_query": 0.1, "loss_request": (0.0, 0.3, 0.1)}
 
 
 def samples(case, traces):
     """Return ψ at the end of each trace, each a mean over several draws of the noise, (R,)."""
-    objective, streams = case.objective, Streams(1)
-    reply, repeated = (
-        AnswerModel(objective, LaplaceNoise(case.scale, case.noise)),
-        DRAWS * list(traces),
-    )
-    scopes = [streams.within("replicate", row) for row in range(len(repeated))]
-    path = replay(repeated, case.steps, reply, scopes, case.updates)
-    return objective.relative_fitness(path.final).reshape(DRAWS, -1).mean(axis=0)
+    repeated = DRAWS * list(traces)
+    scopes = replicates(1, len(repeated), 0)
+    path = replay(repeated, case.steps, case.reply, scopes, case.updates)
+    return case.objective.relative_fitness(path.final).reshape(DRAWS, -1).mean(axis=0)
 
 
 def psi(case, found):
@@ -65,9 +55,9 @@ def capped_traces():
 
 def lossy(resend):
     return network(
-        3, PARTS * UPDATES, clock=CLOCK, compute=Exponential(mean=0.3),
+        3, PARTS * UPDATES, clock=CLOCK, compute=laws.Exponential(mean=0.3),
         latency=Latency(query=TENTH, answer=TENTH),
-        channel=Ideal(**LOSSES, retransmissions=1, resend=resend),
+        channel=channels.Ideal(**LOSSES, retransmissions=1, resend=resend),
     )  # fmt: skip
 
 
@@ -121,22 +111,19 @@ def test_answers_that_are_lost_are_released(resend):
     require(found, error=0.01)
     updates = UPDATES * law.chosen  # planted bug: releases that are no updates do not count
     assert seen([score("", counts[:, i], updates[i]) for i in range(3)]) > 5
-    ticks = trace.update_ticks[UPDATES - 1 :: UPDATES]
-    gaps = to_units(np.diff(ticks, prepend=0)) / UPDATES
+    gaps = to_units(np.diff(trace.update_ticks[UPDATES - 1 :: UPDATES], prepend=0)) / UPDATES
     require([score("gap", gaps, mean_gap(lossy(resend)))], error=0.01)
     other = lossy("same" if resend == "fresh" else "fresh")
-    for bug in (other, other.model_copy(update={"channel": Ideal()})):  # planted bugs
+    for bug in (other, other.model_copy(update={"channel": channels.Ideal()})):  # planted bugs
         assert seen([score("gap", gaps, mean_gap(bug))]) > 5
     if resend == "same":
-        last = (sent["outcome"] == ExchangeOutcome.applied) & (
-            sent["end_k"] % UPDATES == UPDATES - 1
-        )
+        last = sent["outcome"] == ExchangeOutcome.applied
+        last &= sent["end_k"] % UPDATES == UPDATES - 1
         np.add.at(counts, (part[last], owner[last]), -1)
-        caps, endless = np.array([10, 5, 4]), np.full(3, 10**9)
-        silent = [
-            silent_by(law, np.where(np.arange(3) == i, caps, endless), UPDATES) for i in range(3)
-        ]
-        found = [score(f"owner {i}", counts[:, i] >= caps[i], silent[i]) for i in range(3)]
+        found = []
+        for i, cap in enumerate((10, 5, 4)):
+            silent = silent_by(law, np.where(np.arange(3) == i, cap, 10**9), UPDATES)
+            found.append(score(f"owner {i}", counts[:, i] >= cap, silent))
         require(found, error=0.03)
 
 
@@ -155,12 +142,13 @@ def test_moments_given_the_order_are_those_of_each_order():
     traces = capped_traces()
     owners = np.stack([trace.updates["owner"] - 1 for trace in traces])
     found = samples(CASE, traces)
-    given = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance)
-    exact = given[:, 0] / FIT.least
+
+    def given(owners, louder=1.0):
+        variance = CASE.variance * louder
+        return ordered(CASE.process, owners, np.array([UPDATES]), variance)[:, 0] / FIT.least
+
+    exact = given(owners)
     require([score("ψ", found - exact + exact.mean(), exact.mean())], error=0.01)
-    louder = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance * 1.21)
-    turned = ordered(CASE.process, owners[:, ::-1], np.array([UPDATES]), CASE.variance)
-    for planted in (louder, turned):  # planted bugs: noise + 10 %, and the last first
-        bug = planted[:, 0] / FIT.least
+    for bug in (given(owners, 1.21), given(owners[:, ::-1])):  # noise + 10 %, and the last first
         assert seen([score("ψ", found - bug + bug.mean(), bug.mean())]) > 5
     assert exact.std() < 0.8 * found.std()  # what averaging over noise saves

@@ -10,7 +10,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 
 from .networks import network, runs
-from .test_dispatch import gap
+from .test_dispatch import gap, updates_seen
 from .zscores import require, score
 
 pytestmark = pytest.mark.long
@@ -29,19 +29,6 @@ def network_of(protocol):
     return network(3, UPDATES, compute=WORK, protocol=protocol)
 
 
-def measure(policy):
-    """Return scores of two tasks among three owners: times between returns, and whose they are."""
-    every = [
-        trace.updates[UPDATES // 5 :]
-        for trace in runs(network_of(Dispatch(tasks=2, policy=policy)), 2301, RUNS)
-    ]
-    flows = RATES * (RATES.sum() - RATES) / RATES.sum()
-    found = [score("returns", [gap(rows) for rows in every], 1 / flows.sum())]
-    for owner, share in enumerate(flows / flows.sum(), 1):
-        found.append(score("share", [np.mean(rows["owner"] == owner) for rows in every], share))
-    return found
-
-
 @TASKS
 def test_a_task_each_goes_back_to_its_owner():
     """With N tasks whoever answers is the only one without any."""
@@ -57,7 +44,13 @@ def test_a_task_each_goes_back_to_its_owner():
 @TASKS
 def test_one_task_less_leaves_one_owner_idle():
     """Who is idle, i, is relieved by j at rate μ_j/2, so that P(i) is in proportion to μ_i."""
-    require(measure(ShortestQueue()), error=0.05)
+    traces = runs(network_of(Dispatch(tasks=2, policy=ShortestQueue())), 2301, RUNS)
+    every = [trace.updates[UPDATES // 5 :] for trace in traces]
+    flows = RATES * (RATES.sum() - RATES) / RATES.sum()
+    found = [score("returns", [gap(rows) for rows in every], 1 / flows.sum())]
+    for owner, share in enumerate(flows / flows.sum(), 1):
+        found.append(score("share", [np.mean(rows["owner"] == owner) for rows in every], share))
+    require(found, error=0.05)
 
 
 @STALENESS
@@ -65,10 +58,7 @@ def test_staleness_is_one_less_than_the_tasks_whatever_chooses():
     """Pathwise, with updates seen by what is still open; predicted while budgets suffice."""
     net = network_of(Dispatch(tasks=4, policy=ShortestQueue()))
     [trace] = runs(net, 2303, 1)
-    used = trace.updates
-    still = trace.exchanges[~np.isin(trace.exchanges["message"], used["message"])]
-    seen_so_far = int(used["staleness"].sum()) + int((UPDATES - still["read_k"]).sum())
-    assert seen_so_far == 3 * UPDATES
+    assert updates_seen(trace) == 3 * UPDATES
     assert predicted(net, "mean_staleness") == 3
     scarce = net.model_copy(update={"answers_allowed": (UPDATES, 1, 1)})
     assert "may be spent" in predicted(scarce, "mean_staleness").reason
@@ -79,9 +69,7 @@ def test_budgets_that_are_spent_change_whom_is_asked_and_no_mean():
     """Owner 1 falls silent half way, and its tasks go to the others."""
     few = network_of(Dispatch(tasks=4)).model_copy(update={"answers_allowed": (300, 2000, 2000)})
     [trace] = runs(few, 2304, 1)
-    used = trace.updates
-    still = trace.exchanges[~np.isin(trace.exchanges["message"], used["message"])]
-    assert int((used["owner"] == 1).sum()) == 300
-    assert int(used["staleness"].sum()) + int((UPDATES - still["read_k"]).sum()) == 3 * UPDATES
+    assert int((trace.updates["owner"] == 1).sum()) == 300
+    assert updates_seen(trace) == 3 * UPDATES
     assert predicted(few, "mean_staleness") == 3
     assert isinstance(predicted(few, "throughput"), Unknown)

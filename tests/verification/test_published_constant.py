@@ -22,16 +22,8 @@ pytestmark = pytest.mark.oracle("ψ times (ε n_i)²")
 TABLE = Path(__file__).resolve().parents[3] / "shared/data/lendingclub_2007_2011.parquet"
 SIZES = (1000, 14000)
 BUDGETS = (0.1, 1.0, 10.0)
-SOURCES = [
-    pytest.param(
-        "real",
-        marks=[
-            pytest.mark.nightly,
-            pytest.mark.skipif(not TABLE.exists(), reason="the real table is not beside us"),
-        ],
-    ),
-    "twin",
-]
+ABSENT = pytest.mark.skipif(not TABLE.exists(), reason="the real table is not beside us")
+SOURCES = [pytest.param("real", marks=[pytest.mark.nightly, ABSENT]), "twin"]
 
 
 RUNS = range(1, 101)

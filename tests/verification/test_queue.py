@@ -10,41 +10,29 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_units
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Request
+from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.theory.formulas.exchanges import fifo_wait
+from tests.tables import table
 from tests.theory.queueing import constant_tail, exponential_tail, mean_square
 
-from .networks import network, runs
-from .shared import shared
-from .zscores import flat, require, require_kinds, score, two_stages
+from .networks import lasting, runs
+from .zscores import fresh_seeds, require, require_kinds, score, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
 RUNS = 40
-FIFO = Request(busy="queue", own_tick="queue")
-CASES = {
-    "exponential": (Exponential(mean=0.25), (2, 6), (0.2, 0.4), 1.6, 5000.0, 1401),
-    "constant": (Constant(value=0.25), (1, 1), (0.125, 0.25), 2.0, 2700.0, 1402),
-    "exponential, busy": (Exponential(mean=0.5), (2, 6), (1.0, 3.0), 1.4, 20000.0, 1403),
-}
-"""Service, factors of its second and third moments, times, rate of all owners, length, seed."""
+FIFO = protocols.Request(busy="queue", own_tick="queue")
+CASES = table(__file__, "queue.toml")
 CI = ("constant",)
 """What every run measures; the others' turn comes at night."""
 N_OWNERS = 4
 
 
-def traces(name, seed=None, count=RUNS, protocol=FIFO):
-    law, _, _, rate, length, usual = CASES[name]
-    net = network(
-        N_OWNERS,
-        2**31 - 1,
-        until=length,
-        clock=PoissonClock(rate=rate / N_OWNERS),
-        compute=law,
-        protocol=protocol,
-    )
+def traces(name, seed=None, count=RUNS):
+    mean, _, _, rate, length, usual = CASES[name]
+    law = laws.Constant(value=mean) if name == "constant" else laws.Exponential(mean=mean)
+    clock = clocks.PoissonClock(rate=rate / N_OWNERS)
+    net = lasting(N_OWNERS, length, clock=clock, compute=law, protocol=FIFO)
     return runs(net, usual if seed is None else seed, count)
 
 
@@ -56,38 +44,27 @@ def waits(trace):
 
 def measure(name, **how):
     """Return scores of the mean wait, of its second moment, and of how many wait and for long."""
-    law, (second, third), times, rate, length, _ = CASES[name]
-    m = law.mean
-    theory = fifo_wait(rate, m, second * m**2)
-    theory_square = mean_square(rate, m, second * m**2, third * m**3)
-    tail = exponential_tail if isinstance(law, Exponential) else constant_tail
+    m, (second, third), times, rate, length, _ = CASES[name]
+    tail = constant_tail if name == "constant" else exponential_tail
     rows = []
     for trace in traces(name, **how):
         arrivals, wait = waits(trace)
         arrived, wait = to_units(arrivals["request_tick"]), to_units(wait)
         kept = wait[(arrived >= length / 10) & (arrived < length - 100 * m)]
-        rows.append([kept.mean(), np.mean(kept**2), np.mean(kept > 0)])
-        rows[-1] += [np.mean(kept > t) for t in times]
+        beyond = [np.mean(kept > t) for t in (0, *times)]
+        rows.append([kept.mean(), np.mean(kept**2), *beyond])
     mean, square, waited, *late = np.array(rows).T
+    waits_beyond = zip(times, late, strict=True)
+    exact_square = mean_square(rate, m, second * m**2, third * m**3)
+    tails = [score(f"wait longer than {t:g}", x, tail(rate, m, t)) for t, x in waits_beyond]
     return {
-        "mean": [score("mean wait", mean, theory)],
-        "second": [score("mean square wait", square, theory_square)],
-        "tail": [
-            score("wait", waited, rate * m),
-            *(
-                score(f"wait longer than {t:g}", x, tail(rate, m, t))
-                for t, x in zip(times, late, strict=True)
-            ),
-        ],
+        "mean": [score("mean wait", mean, fifo_wait(rate, m, second * m**2))],
+        "second": [score("mean square wait", square, exact_square)],
+        "tail": [score("wait", waited, rate * m), *tails],
     }
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return flat(map(sound, CI))
 
 
 @pytest.mark.parametrize("name", [*CI, pytest.param("exponential", marks=pytest.mark.nightly)])
@@ -114,7 +91,4 @@ def test_the_mean_wait_to_three_per_mille(name):
     require(measure(name, seed=1499, count=16 * RUNS)["mean"], error=0.003)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: flat([measure(name, seed=seed, count=RUNS * factor)]))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

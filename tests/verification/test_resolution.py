@@ -10,8 +10,7 @@ from tests.theory.ticks import mean_gap, repeated
 from tests.together import together
 
 from .networks import network, own_seed, runs
-from .shared import shared
-from .zscores import LIMIT, require, score, two_stages
+from .zscores import LIMIT, require, score, shared, two_stages
 
 pytestmark = pytest.mark.oracle("clocks almost as fast as the resolution of time")
 

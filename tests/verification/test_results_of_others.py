@@ -6,13 +6,12 @@ when, over networks simulated apart. Runs are the catalogue's own, at fewer repl
 these is one observation.
 """
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
 import pytest
-from scipy.special import ndtri, stdtr
 
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, FedBuff, ParameterServer
 from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal, Outages
@@ -24,19 +23,17 @@ from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
 from scenarios.papers.claims import result
 from scenarios.papers.problem import ends, late_psi, objective, scenario
+from tests.tables import table
 
-from .shared import shared
-from .zscores import Score, require, score, seen, two_stages
+from .zscores import Score, deviate, require, score, seen, shared, two_stages
 
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle("limit and rate of learning with absent owners or with dispatched tasks"),
 ]
 
-LIKE = {"bias": "bias-of-absence", "waves": "absence-in-waves", "lasting": "absence-that-lasts"}
-RUNS = {"bias": 300, "waves": 30, "lasting": 30, "routing": 60}
-ERRORS = {"bias": 0.1, "waves": 0.05, "lasting": 0.05, "routing": 0.11}
-"""Largest relative standard errors: of ψ and times, and of models relative to the bias at stake."""
+TABLE = table(__file__, "results_of_others.toml")
+LIKE, RUNS, ERRORS, FAULTS = (TABLE[name] for name in ("like", "runs", "errors", "faults"))
 CHOICES = ((routing.EVEN_CHANCES, 10), ("the fast eight times as often", 4))
 AFTER, NETWORKS = 40, 200
 """Update k at which tasks handed out are looked at, and networks of the prediction."""
@@ -59,17 +56,12 @@ def of_bias(found, known):
         yield score(f"ψ, {name}", late_psi(result(found, name)), exact.psi(objective(known)))
 
 
-def of_waves(found, known):
-    for name in waves.NAMES:
-        yield score(f"ψ, {name}", late_psi(result(found, name)), waves.exact_psi(known, name))
+def of_psi(study, found, known):
+    for name in study.NAMES:
+        yield score(f"ψ, {name}", late_psi(result(found, name)), study.exact_psi(known, name))
 
 
-def of_lasting(found, known):
-    for name in lasting.NAMES:
-        yield score(f"ψ, {name}", late_psi(result(found, name)), lasting.exact_psi(known, name))
-
-
-OF = {"bias": of_bias, "waves": of_waves, "lasting": of_lasting}
+OF = {"bias": of_bias, "waves": partial(of_psi, waves), "lasting": partial(of_psi, lasting)}
 
 
 def measure(name, *, seed=None, count=None, settings=()):
@@ -77,6 +69,8 @@ def measure(name, *, seed=None, count=None, settings=()):
 
     A seed is that of the records too.
     """
+    if name == "routing":
+        return list(tasks_handed_out(seed=seed or 1, count=count))
     seed = entry(LIKE[name]).scenario().run.seed if seed is None else seed
     found = played(LIKE[name], seed, count or RUNS[name], *settings)
     return list(OF[name](found, played(LIKE[name], seed, 2)))
@@ -86,9 +80,8 @@ def apart(name, found, expected):
     """Compare two means that both have an error."""
     mean, exact = float(found.mean()), float(expected.mean())
     error = np.hypot(*(each.std(ddof=1) / np.sqrt(len(each)) for each in (found, expected)))
-    t = (mean - exact) / error
-    z = -np.sign(t) * ndtri(stdtr(min(len(found), len(expected)) - 1, -abs(t)))
-    return Score(name, mean, exact, float(z if np.isfinite(z) else t), float(error / exact))
+    runs = min(len(found), len(expected))
+    return Score(name, mean, exact, deviate((mean - exact) / error, runs), float(error / exact))
 
 
 def course_of(found, records, oblivious=False):
@@ -100,14 +93,12 @@ def course_of(found, records, oblivious=False):
     return expected_course(scene, objective(records), NETWORKS)
 
 
-def handed_out(seed, count):
-    tasks = 'sweep."protocol.tasks"=[4, 10]'
-    return played("whom-to-ask", seed, count, tasks)
-
-
 def tasks_handed_out(*, seed=1, count=None, oblivious=False):
     """Return scores of ψ after some updates, and of the time until then."""
-    runs, known = handed_out(seed, count or RUNS["routing"]), handed_out(seed, 2)
+    runs, known = (
+        played("whom-to-ask", seed, number, 'sweep."protocol.tasks"=[4, 10]')
+        for number in (count or RUNS["routing"], 2)
+    )
     for name, tasks in CHOICES:
         cell = routing.chosen(runs, name, tasks).result
         exact = course_of(routing.chosen(known, name, tasks).result, known, oblivious)
@@ -134,26 +125,17 @@ def test_the_entries_are_of_these_kinds(name):
     assert {type(part) for each in parts for part in each} == KINDS[name]
 
 
-@shared
-def sound(name):
-    return list(tasks_handed_out()) if name == "routing" else measure(name)
+once = shared(measure)
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_are_as_predicted(name):
-    require(sound(name), error=ERRORS[name])
-
-
-FAULTS = {
-    "chances in the wrong order": ("bias", ("availability.probability=[0.2, 0.5, 0.8, 1.0]",)),
-    "steps half as long again": ("waves", ("algorithm.step=0.15",)),
-    "steps that are not divided by shares": ("lasting", ('algorithm.selection="uniform"',)),
-}
+    require(once(name), error=ERRORS[name])
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_seen(fault):
-    name, settings = FAULTS[fault]
+    name, *settings = FAULTS[fault]
     assert seen(measure(name, settings=settings, count=30)) > 5
 
 
@@ -164,9 +146,4 @@ def test_answers_that_are_taken_for_fresh_are_seen():
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", RUNS)
 def test_fresh_seeds(name):
-    def fresh(seed, factor):
-        if name == "routing":
-            return list(tasks_handed_out(seed=seed, count=RUNS[name] * factor))
-        return measure(name, seed=seed, count=RUNS[name] * factor)
-
-    two_stages(fresh)
+    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS[name] * factor))

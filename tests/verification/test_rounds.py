@@ -12,6 +12,7 @@ from math import comb, exp
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import SaturatedClock
@@ -22,8 +23,7 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import CELL, counts, require, score, seen
+from .zscores import CELL, counts, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -32,30 +32,19 @@ pytestmark = [
 
 N, RATE = 5, 2.0
 SLOW = Exponential(mean=1 / RATE)
-RUNS, UPDATES = 24, 1900
+RUNS = 24
 FEW, ROUNDS, DEADLINE, LOSS = 4, 400, 1.25, 0.3
 
 
 def meeting(n_owners, updates, deadline=None, asked=None, **parts):
     """Return a network that meets in rounds and whose budgets last."""
     parts = {"answers_allowed": (10**9,) * n_owners, "answers_per_update": None, **parts}
-    protocol = Rounds(deadline=deadline, owners=asked)
-    return network(n_owners, updates, protocol=protocol, **parts)
+    return network(n_owners, updates, protocol=Rounds(deadline=deadline, owners=asked), **parts)
 
 
-def round_length(seed, updates=UPDATES):
-    """Return the score of the mean length of a round."""
-    made = meeting(N, updates, compute=SLOW)
-    lengths = [trace.end_tick / 1e9 / updates for trace in runs(made, seed, RUNS)]
-    return [score("round", lengths, mean_round(N, RATE))]
-
-
-def gap_length(seed, updates=4800):
-    """Return the score of the mean gap between updates of owners that never wait."""
-    parts = {"protocol": Push(), "clock": SaturatedClock(), "compute": SLOW}
-    traces = runs(network(N, updates, **parts), seed, RUNS)
-    gaps = [trace.end_tick / 1e9 / updates for trace in traces]
-    return [score("gap", gaps, 1 / (N * RATE))]
+def mean_gaps(traces):
+    """Return the mean time from an update to the next, of each run."""
+    return [trace.end_tick / TICKS_PER_UNIT / trace.n_updates for trace in traces]
 
 
 def in_time(trace, n_owners):
@@ -96,14 +85,13 @@ def computing(seed):
 def drawn(seed, updates=2400):
     """Return scores where two of five owners are drawn: how long, and how often which pair."""
     traces = list(runs(meeting(N, updates, compute=SLOW, asked=2), seed, RUNS))
-    lengths = [trace.end_tick / 1e9 / updates for trace in traces]
     pairs = np.zeros((N, N))
     for trace in traces:
         owners = trace.exchanges["owner"][np.argsort(trace.exchanges["message"])].reshape(-1, 2)
         np.add.at(pairs, tuple(owners.T - 1), 1)
     seen_often = pairs[np.triu_indices(N, 1)]
     return [
-        score("round of two", lengths, mean_round(2, RATE)),
+        score("round of two", mean_gaps(traces), mean_round(2, RATE)),
         counts("pairs", seen_often, np.full(len(seen_often), 1 / len(seen_often))),
     ]
 
@@ -118,8 +106,13 @@ def losing(seed, loss=LOSS):
 @shared
 def lengths():
     """Return the scores of means."""
-    own = round_length(31) + gap_length(32) + drawn(36)[:1]
-    return own + travelling(33)[1:] + computing(34)[1:]
+    rounds = runs(meeting(N, 1900, compute=SLOW), 31, RUNS)
+    never_waiting = network(N, 4800, protocol=Push(), clock=SaturatedClock(), compute=SLOW)
+    return [
+        score("round", mean_gaps(rounds), mean_round(N, RATE)),
+        score("gap", mean_gaps(runs(never_waiting, 32, RUNS)), 1 / (N * RATE)),
+        *(drawn(36)[:1] + travelling(33)[1:] + computing(34)[1:]),
+    ]
 
 
 @shared
@@ -163,13 +156,11 @@ def test_the_prediction_is_the_mean_round():
 @pytest.mark.no_evidence
 def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     """Planted bug: at the deadline late owners are free at once, and begin anew."""
-    close = star._close
+    close, begin, known = star._close, Rounds.start_processes, []
 
-    begin, known = Rounds.start_processes, []
-
-    def remember(self, owners, learner, streams):
+    def remember(self, owners, *given):
         known[:] = owners
-        begin(self, owners, learner, streams)
+        begin(self, owners, *given)
 
     def forgiving(learner, over, ring):
         if learner.idle is over:

@@ -1,25 +1,22 @@
 """Exact moments of answers over samples: their spread, enumerated, and ψ against simulation."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.orders import expected_psi
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import load
 from tests.tables import table
 
-from .networks import ended
+from .networks import by_moments, ended, scene
 from .zscores import LIMIT, score
 
 pytestmark = pytest.mark.oracle("E ψ with answers over samples of records")
 
-SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
 REPLICATES = 4000
 WAYS = table(__file__, "sampled_moments.toml")
 """One-on-one, over counts of answers, in rounds, an average judged, few records in an answer."""
@@ -48,42 +45,22 @@ def test_the_spread_is_that_of_all_samples_enumerated():
     assert half[0] == pytest.approx(due / 2, rel=1e-12)
 
 
-def seen(settings: tuple[str, ...]) -> tuple[np.ndarray, float]:
-    """ψ at the end of simulated learnings, and their expectation by moments."""
-    scenario = load(SCENE, (f"run.replicates={REPLICATES}", *settings))[0]
-    found = expected_psi(population(scenario, private=False))
-    assert isinstance(found, ExpectedPsi)
-    return ended(run(scenario)), float(found.psi[-1])
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_expected_psi_of_sampled_answers_is_what_is_simulated(way):
-    psi, expected = seen(WAYS[way])
-    assert abs(score(way, psi, expected).z) <= LIMIT
-    assert expected > 1.2 * without_sampling(way)  # samples matter
-
-
-def without_sampling(way: str) -> float:
-    """Return expected ψ of the same with all records in every answer, and noise as small."""
+    """And less if all records are in every answer, with noise as small: samples matter."""
+    given = scene("sampled-answers", f"run.replicates={REPLICATES}", *WAYS[way])
+    expected = by_moments(given).psi[-1]
+    assert abs(score(way, ended(run(given)), expected).z) <= LIMIT
     settings = tuple(each for each in WAYS[way] if not each.startswith("privacy.sampling"))
-    scenario = load(SCENE, settings)[0]
-    whole = scenario.model_copy(
-        update={"privacy": scenario.privacy.model_copy(update={"sampling": None})}
-    )
-    found = expected_psi(population(whole, private=False))
-    assert isinstance(found, ExpectedPsi)
-    return float(found.psi[-1])
+    same = scene("sampled-answers", *settings)
+    whole = same.model_copy(update={"privacy": same.privacy.model_copy(update={"sampling": None})})
+    assert expected > 1.2 * by_moments(whole).psi[-1]
 
 
 def test_what_is_not_exact_says_why():
     """No law of the order, clipping, too many features."""
-    told = {
-        "whose spread depends on the model": ("clock.kind=gamma", "clock.rate=1", "clock.cv=0.5"),
-        "not linear": ("privacy.sensitivity={kind='clip', bound=1.0}",),
-        "too many fourth moments": ("data.features=80", "owners.records=20"),
-    }
-    for said, settings in told.items():
-        found = expected_psi(population(load(SCENE, settings)[0], private=False))
+    for said, settings in table(__file__, "refused.toml")["moments"]:
+        found = expected_psi(population(scene("sampled-answers", *settings), private=False))
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from itertools import combinations
 from math import exp
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +16,11 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import Clip, Privacy
 from asyncdp_sim.privacy.accountants.pairs import of_pure
-from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures
 from asyncdp_sim.trace import Trace
@@ -31,15 +28,15 @@ from tests import tables
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 
+from .networks import scene
+
 pytestmark = pytest.mark.no_evidence
 
 # Claims of audits against observers, beside what these state: two ways to one number.
 
-SCENES = Path(__file__).parent / "scenes"
 
-
-def simulated(scene: str, *settings: str) -> tuple[Scenario, Trace]:
-    scenario, _ = load(SCENES / scene, settings)
+def simulated(name: str, *settings: str) -> tuple[Scenario, Trace]:
+    scenario = scene(name, *settings)
     return scenario, simulate(scenario.network, Streams(1).within("replicate", 1))
 
 
@@ -48,20 +45,17 @@ TABLE = tables.table(__file__, "second_ways.toml")
 
 @pytest.mark.parametrize("settings", TABLE["isotonic"])
 def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
-    scenario, trace = simulated("last-model.toml", *settings)
+    scenario, trace = simulated("last-model", *settings)
     listener = scenario.privacy.listener.listening(scenario)
     stated = listener.learned(scenario.accountant, [trace]).zcdp
-    assert stated is not None
     anew = claims.of_models(scenario, trace, owed(scenario))
     assert anew == pytest.approx(2 * stated[0], rel=1e-4)
 
 
 @one_in(4, "settings", TABLE["nodes"])
 def test_what_a_node_is_told_is_the_same_in_fractions(settings):
-    scenario, trace = simulated("six-averaging.toml", *settings)
+    scenario, trace = simulated("six-averaging", *settings)
     observer, multiplier = scenario.privacy.listener, scenario.accountant.multiplier
-    assert isinstance(observer, NodeObserver)
-    assert multiplier is not None
     squared = observer.squared(multiplier, trace)
     for owner, node in np.argwhere(~np.isnan(squared)).tolist():
         pool = {node + 1, *(observer.colluding or ())} - {owner + 1}
@@ -70,7 +64,7 @@ def test_what_a_node_is_told_is_the_same_in_fractions(settings):
 
 
 def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
-    scenario, trace = simulated("six-averaging.toml")
+    scenario, trace = simulated("six-averaging")
     monkeypatch.setattr(claims, "_MEETINGS", 3)
     assert claims.of_view(trace, owed(scenario), {1}, 2) is None
     fact = recomputed_fact("a view", 1.0, None)
@@ -93,18 +87,15 @@ GAUSSIAN = {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6}
 COMPOSED = {"privacy__accountant": "pld", "privacy__delta": 1e-6}
 
 
-def shared(answers: int, owners: int, **changes: Any) -> RunResult:
+def shared(answers: int, owners: int, **changes) -> RunResult:
     """Return a run of one feature, whose owners have so many answers, and share records."""
-    return run(
-        scenario(
-            data={"kind": "gaussian", "features": 1, "condition": 1.0},
-            privacy__epsilon=[1.0, 2.0, 3.0],
-            privacy__sensitivity={"kind": "clip", "bound": 1.0},
-            privacy__budget={"kind": "per-owner-cap", "answers": answers},
-            privacy__overlap=owners,
-            **changes,
-        )
-    )
+    return run(scenario(
+        data={"kind": "gaussian", "features": 1, "condition": 1.0},
+        privacy__epsilon=[1.0, 2.0, 3.0],
+        privacy__sensitivity={"kind": "clip", "bound": 1.0},
+        privacy__budget={"kind": "per-owner-cap", "answers": answers},
+        privacy__overlap=owners, **changes,
+    ))  # fmt: skip
 
 
 def attack(found: RunResult, owners: tuple[int, ...], counts: list[int]) -> tuple[float, float]:
@@ -173,8 +164,8 @@ def test_the_owners_table_is_of_a_record_that_others_hold_too(changes):
         assert not any(beyond(power, printed[owner]) for owner in pair)
     if not changes:  # ε adds up: that of the owner, and of the other one that spent most
         spent = found.ledger.spent[0]
-        both = [spent[owner] + max(np.delete(spent, owner)) for owner in range(3)]
-        assert printed == pytest.approx(of_pure(np.array(both)).power)
+        both = np.array([spent[owner] + max(np.delete(spent, owner)) for owner in range(3)])
+        assert printed == pytest.approx(of_pure(both).power)
 
 
 # Adding a record instead of replacing one: what moves, and what the noise gives away.
@@ -198,9 +189,9 @@ def test_adding_a_record_moves_the_mean_by_less_than_replacing_one():
         more = rng.standard_normal(3), 100 * rng.standard_normal()
         after = mean_gradient(np.vstack([x, more[0]]), np.append(y, more[1]), theta)
         assert np.abs(after - before).sum() <= 2 * XI / (n + 1) * (1 + 1e-12)
-        alike = np.tile(x[:1], (n, 1)), np.full(n, 1e6)
-        opposite = np.vstack([alike[0], x[:1]]), np.append(alike[1], -1e6)
-        reached = mean_gradient(*opposite, theta) - mean_gradient(*alike, theta)
+        alike, targets = np.tile(x[:1], (n + 1, 1)), np.append(np.full(n, 1e6), -1e6)
+        reached = mean_gradient(alike, targets, theta)
+        reached -= mean_gradient(alike[:n], targets[:n], theta)
         assert np.abs(reached).sum() == pytest.approx(2 * XI / (n + 1))
 
 
@@ -213,15 +204,11 @@ def test_noise_scaled_by_the_number_of_records_tells_it_beyond_every_epsilon():
     """The log-likelihood ratio of a far answer grows at ε/(2ΞK) a unit: without end."""
     gradient = np.full((1, 2), 0.1)
     far = [np.array([[size, 0.0]]) for size in (1e3, 1e4)]
-    ratios = [
-        float(
-            (
-                noise_of(20).log_likelihood(OWNER, gradient, answer)
-                - noise_of(21).log_likelihood(OWNER, gradient, answer)
-            )[0]
-        )
+    few, more = noise_of(20), noise_of(21)
+    [ratios] = np.transpose([
+        few.log_likelihood(OWNER, gradient, answer) - more.log_likelihood(OWNER, gradient, answer)
         for answer in far
-    ]
+    ])  # fmt: skip
     assert ratios[1] > ratios[0] > EPSILON
     assert (ratios[1] - ratios[0]) / 9e3 == pytest.approx(EPSILON / (2 * XI * K))
 
@@ -231,8 +218,8 @@ def test_the_number_of_records_is_estimated_from_the_noise_alone():
     rng, answers, repeats = np.random.default_rng(2), 50, 4000
     noise = noise_of(20)
     rows = noise.rows(rng, answers * repeats, 2).reshape(repeats, -1) * noise.scale[0]
-    estimates = 2 * XI * K / (EPSILON * np.abs(rows).mean(axis=1))
-    relative = np.abs(rows).mean(axis=1).std(ddof=1) / noise.scale[0]
+    length = np.abs(rows).mean(axis=1)
+    estimates, relative = 2 * XI * K / (EPSILON * length), length.std(ddof=1) / noise.scale[0]
     expected = 1 / np.sqrt(2 * answers)
     assert abs(relative / expected - 1) < 4 / np.sqrt(2 * repeats)
     assert np.median(estimates) == pytest.approx(20, rel=0.02)
@@ -245,7 +232,7 @@ def test_an_answer_that_is_no_number_is_not_its_gradient_and_noise(monkeypatch):
     assert not facts.same_noise_fact(asked, problem).refutes
     heard = facts.overhear
 
-    def undefined(*given: Any) -> Any:
+    def undefined(*given):
         view = heard(*given)
         answers = view.answers.copy()
         answers[3, 0] = np.nan

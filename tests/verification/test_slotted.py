@@ -10,13 +10,10 @@ import pytest
 
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels import SlottedAloha
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
-from .networks import begun, network, runs
-from .shared import shared
-from .zscores import require, score, two_stages
+from .networks import begun, pushing, runs
+from .zscores import fresh_seeds, require, score, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -35,16 +32,10 @@ def rate(q, slot):
     return -log(1 - q / (1 - q)) / slot
 
 
-def traces(name, seed=None, count=RUNS, channel=SlottedAloha):
+def traces(name, seed=None, count=RUNS):
     n_owners, q, slot, slots, usual = CASES[name]
-    net = network(
-        n_owners,
-        2**31 - 1,
-        until=(WARM + slots + 1) * slot,
-        clock=PoissonClock(rate=rate(q, slot)),
-        channel=channel(airtime=slot, slot=slot),
-        protocol=Push(),
-    )
+    channel = SlottedAloha(airtime=slot, slot=slot)
+    net = pushing([rate(q, slot)] * n_owners, (WARM + slots + 1) * slot, channel)
     return runs(net, usual if seed is None else seed, count)
 
 
@@ -74,11 +65,6 @@ def measure(name, **how):
 sound = shared(measure)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CI for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", CI)
 def test_what_a_slot_holds(name):
     *each, share = sound(name)
@@ -103,14 +89,11 @@ def test_the_last_sender_cannot_send_in_the_next_slot(name):
 @pytest.mark.no_evidence
 def test_attempts_taken_for_independent_are_seen():
     """The textbook's q = p, at the same clocks."""
-    n_owners, q, slot, _, _ = CASES["ten"]
+    n_owners, q, slot, *_ = CASES["ten"]
     p = -expm1(-rate(q, slot) * slot)
     textbook = n_owners * p * (1 - p) ** (n_owners - 1)
     alone = sound("ten")[1]
     assert abs(alone.mean - textbook) > 5 * alone.error * alone.exact
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -2,32 +2,26 @@
 
 from fractions import Fraction
 from math import fsum
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits import recomposed
-from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_of
 from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
 from tests.tables import table
 from tests.together import together as together_cases
 
-from .networks import ended
+from .networks import by_moments, ended, scene
 
 pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
-SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
 UNEVEN = [each for each in examples(Budget) if not each.even]
 LOSSY = ('channel={kind="ideal",loss=0.4}',)
@@ -35,20 +29,10 @@ WAYS = table(__file__, "spending.toml")
 """One-on-one over counts of answers, in rounds, an average judged, given orders of what is used."""
 
 
-def scene(*given: str) -> Scenario:
-    return load(SCENE, given)[0].base()
-
-
-def forecast_of(scenario: Scenario) -> ExpectedPsi:
-    found = expected_psi(population(scenario, private=False))
-    assert isinstance(found, ExpectedPsi)
-    return found
-
-
 def z_score(*given: str) -> tuple[float, float]:
     """How far simulated learnings are from their forecast, and the relative standard error."""
-    scenario = scene(f"run.replicates={REPLICATES}", *given)
-    found, psi = forecast_of(scenario), ended(run(scenario))
+    scenario = scene("spending", f"run.replicates={REPLICATES}", *given).base()
+    found, psi = by_moments(scenario), ended(run(scenario))
     error = np.hypot(psi.std(ddof=1) / REPLICATES**0.5, found.half_width / 1.98)
     return float((psi.mean() - found.psi[-1]) / error), float(error / psi.mean())
 
@@ -75,7 +59,7 @@ def spent_by_noise(privacy: Privacy, n_owners: int) -> list[float]:
     return found
 
 
-def private(budget: Any, **fields: Any) -> Privacy:
+def private(budget, **fields) -> Privacy:
     return Privacy(epsilon=[0.5, 1.0, 4.0], sensitivity=Clip(bound=1.0), budget=budget, **fields)
 
 
@@ -104,20 +88,20 @@ def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget):
 
 
 def test_rules_are_what_they_say():
-    growing = Scheduled(answers=4, growth=2.0).weights(1)[0]
-    assert growing[1:] / growing[:-1] == pytest.approx(2.0)
-    powers = Scheduled(answers=4, power=-1.0).weights(1)[0]
-    assert powers / powers[0] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
-    both = Scheduled(answers=4, growth=2.0, power=-1.0).weights(1)[0]
-    assert both / both[0] == pytest.approx([1, 2 / 2, 4 / 3, 8 / 4])
+    for rule, due in (
+        ({"growth": 2.0}, [1, 2, 4, 8]),
+        ({"power": -1.0}, [1, 1 / 2, 1 / 3, 1 / 4]),
+        ({"growth": 2.0, "power": -1.0}, [1, 2 / 2, 4 / 3, 8 / 4]),
+    ):
+        [weights] = Scheduled(answers=4, **rule).weights(1)
+        assert weights / weights[0] == pytest.approx(due)
     assert Scheduled(shares=[3.0, 1.0]).weights(2)[1].tolist() == [3, 1]
 
 
 def test_parts_that_add_up_to_more_are_seen(monkeypatch):
     right = budgets._parts
     monkeypatch.setattr(budgets, "_parts", lambda each: 1.01 * right(each))
-    privacy = private(UNEVEN[0])
-    assert min(spent_by_noise(privacy, 3)) > 0.5 * (1 + 1e-3)
+    assert min(spent_by_noise(private(UNEVEN[0]), 3)) > 0.5 * (1 + 1e-3)
 
 
 @pytest.mark.long
@@ -157,24 +141,23 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch):
     assert abs(z_score("privacy.budget.growth=1.5")[0]) > 4
     monkeypatch.undo()
 
-    def used_before(self: Trace) -> Any:
+    def used_before(self: Trace):
         used, owners = self.came_to(ExchangeOutcome.applied), self.exchanges["owner"]
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])[used]
 
-    scenario = scene(f"run.replicates={REPLICATES}", "privacy.budget.growth=1.5", *LOSSY)
-    found = forecast_of(scenario)
+    uneven = ("privacy.budget.growth=1.5", *LOSSY)
+    scenario = scene("spending", f"run.replicates={REPLICATES}", *uneven).base()
+    found = by_moments(scenario)
     monkeypatch.setattr(Trace, "numbers", property(used_before))
     psi = ended(run(scenario))
     assert abs(psi.mean() - found.psi[-1]) > 4 * psi.std() / REPLICATES**0.5
 
 
 def test_live_learning_is_its_replay_where_answers_are_lost():
-    for more in (
-        LOSSY,
-        (*LOSSY, "protocol.kind=push", "latency.answer={kind='constant',value=0.3}"),
-    ):
+    pushed = ("protocol.kind=push", "latency.answer={kind='constant',value=0.3}")
+    for more in (LOSSY, (*LOSSY, *pushed)):
         live, replayed = (
-            ended(run(scene("run.replicates=5", f"run.learning={way}", *more)))
+            ended(run(scene("spending", "run.replicates=5", f"run.learning={way}", *more).base()))
             for way in ("live", "replay")
         )
         assert live.tolist() == replayed.tolist()

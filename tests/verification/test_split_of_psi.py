@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from analysis.exact.per_update import moments
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip
-from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import InProcess, Workers
 from asyncdp_sim.runs.split import split_psi
 
 from .gossip_cases import Case, OwnersOnly, correlated
+from .networks import replicates
 from .zscores import Score, require
 
 pytestmark = [
@@ -47,9 +45,8 @@ def measured():
     """Return the parts of ψ in a run."""
     owners = np.random.default_rng(SEED).choice(3, p=CHANCE, size=(REPLICATES, CASE.updates))
     traces = [OwnersOnly(row) for row in owners]
-    task = Task(FIT, CASE.steps, AnswerModel(FIT, LaplaceNoise(CASE.scale)), 1)
-    streams, numbers = Streams(SEED), list(range(1, REPLICATES + 1))
-    scopes = [streams.within("replicate", number) for number in numbers]
+    task, numbers = Task(FIT, CASE.steps, CASE.reply, 1), list(range(1, REPLICATES + 1))
+    scopes = replicates(SEED, REPLICATES)
     models = replay(traces, task.steps, task.reply, scopes, CASE.updates).final
     over = (SEED, numbers, traces, models, Workers(1, InProcess()))
     return split_psi(AsyncGossip(rho=CASE.rho), task, *over)

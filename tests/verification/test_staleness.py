@@ -3,27 +3,22 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.network.clocks import SaturatedClock
-from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory.formulas.exchanges import (
-    one_at_a_time,
-    overlapping,
-)
+from asyncdp_sim.network import clocks, laws, protocols
+from asyncdp_sim.theory.formulas.exchanges import one_at_a_time, overlapping
 from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require, score, seen, shared
 
 pytestmark = [pytest.mark.long, pytest.mark.oracle("staleness")]
 
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
+STEADY, OVERLAP = laws.Constant(value=JOB), protocols.Push(own_tick="overlap")
 
 
 def staleness(job, until, *, protocol=None, count=RUNS, **parts):
     """Return, per run, the staleness of jobs read after the warm-up and surely done by the end."""
-    parts = {"compute": job, "protocol": protocol or Push(), "until": until, **parts}
+    parts = {"compute": job, "protocol": protocol or protocols.Push(), "until": until, **parts}
     found = []
     for trace in runs(network(N, 100_000, **parts), 1, count):
         read = trace.updates["read_tick"] / 1e9
@@ -45,20 +40,14 @@ def compared(name, found, chance):
 
 @shared
 def scores():
-    overlap = Push(own_tick="overlap")
-    law = overlapping(N * JOB, 60)
-    exponential = staleness(Exponential(mean=JOB), 520.0, protocol=overlap)
-    busy = staleness(Exponential(mean=1.0), 80.0, clock=SaturatedClock())
+    constant = staleness(STEADY, 380.0, protocol=OVERLAP)
+    exponential = staleness(laws.Exponential(mean=JOB), 520.0, protocol=OVERLAP)
+    busy = staleness(laws.Exponential(mean=1.0), 80.0, clock=clocks.SaturatedClock())
+    singly = staleness(STEADY, 340.0), one_at_a_time(N, 1.0, JOB)
     return (
-        *compared("every tick a job", staleness(Constant(value=JOB), 380.0, protocol=overlap), law),
-        score(
-            "every tick a job, exponential",
-            [each.mean() for each in exponential],
-            N * JOB,
-        ),
-        *compared(
-            "one job at a time", staleness(Constant(value=JOB), 340.0), one_at_a_time(N, 1.0, JOB)
-        ),
+        *compared("every tick a job", constant, overlapping(N * JOB, 60)),
+        score("every tick a job, exponential", [each.mean() for each in exponential], N * JOB),
+        *compared("one job at a time", *singly),
         score("always busy", [each.mean() for each in busy], N - 1),
     )
 
@@ -66,15 +55,14 @@ def scores():
 @pytest.mark.parametrize("kind", ["every tick a job", "one job at a time", "always busy"])
 def test_law(kind):
     chosen = [each for each in scores() if each.name.startswith(kind)]
-    squares = [each for each in chosen if "square" in each.name]
-    tails = [each for each in chosen if "most" in each.name]
-    require([each for each in chosen if each not in [*squares, *tails]], error=0.003)
+    means = [each for each in chosen if "square" not in each.name and "most" not in each.name]
+    require(means, error=0.003)
     require(chosen, error=0.01)
 
 
 def test_every_trace_balances_staleness_and_jobs_in_flight():
     """Recounted from the events: each update finds so many reads not yet used."""
-    net = network(5, 400, compute=Exponential(mean=0.7), protocol=Push(own_tick="overlap"))
+    net = network(5, 400, compute=laws.Exponential(mean=0.7), protocol=OVERLAP)
     for trace in runs(net, 3, 5, events=True):
         in_flight = total = 0
         for kind in map(EventKind, trace.events["kind"]):
@@ -90,14 +78,13 @@ def test_every_trace_balances_staleness_and_jobs_in_flight():
 @pytest.mark.no_evidence
 class TestPlantedBugs:
     def test_own_ticks_overlap_where_they_should_be_dropped(self):
-        found = staleness(Constant(value=JOB), 320.0, protocol=Push(own_tick="overlap"), count=20)
+        found = staleness(STEADY, 320.0, protocol=OVERLAP, count=20)
         assert seen(compared("", found, one_at_a_time(N, 1.0, JOB))) > 5
 
     def test_infinitely_many_owners_for_ten(self):
-        found = staleness(Constant(value=JOB), 320.0, count=20)
-        law = overlapping(N / (1 + JOB) * JOB, 60)
-        assert seen(compared("", found, law)) > 5
+        found = staleness(STEADY, 320.0, count=20)
+        assert seen(compared("", found, overlapping(N / (1 + JOB) * JOB, 60))) > 5
 
     def test_a_locked_learner_has_no_staleness(self):
-        found = staleness(Constant(value=JOB), 120.0, protocol=Request(), count=20)
+        found = staleness(STEADY, 120.0, protocol=protocols.Request(), count=20)
         assert all(each.max() == 0 for each in found)

@@ -4,9 +4,8 @@
 (:mod:`~asyncdp_sim.audits.recomposed`) and by dp-accounting for one record replaced.
 """
 
-import re
+from itertools import product
 from math import exp, expm1, inf, log, log1p
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,10 +22,9 @@ from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, to
 from asyncdp_sim.privacy.accountants.own import bare
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, mu_of, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import load
 from tests.tables import table
 
-from .networks import is_its_replay_within_a_budget_of_one
+from .networks import is_its_replay_within_a_budget_of_one, rows_of, scene
 from .pure_law import amplified
 
 pytestmark = [
@@ -34,11 +32,8 @@ pytestmark = [
     pytest.mark.oracle("ε of answers over samples of records, and their variance"),
 ]
 
-SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "subsampling.md"
-GAUSSIAN = (
-    "privacy.mechanism=gaussian", "privacy.delta=1e-5", "privacy.accountant=pld",
-)  # fmt: skip
+GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5", "privacy.accountant=pld")
+BOTH = pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
 CASES = [(1.0, 0.1, 1), (1.0, 0.1, 100), (2.0, 0.01, 1000), (0.5, 0.5, 10), (0.2, 0.02, 1)]
 """z, q, K."""
 
@@ -48,9 +43,8 @@ def hockey_stick(u: np.ndarray, v: np.ndarray, q: float, alpha: float) -> float:
     x = np.linspace(-9, 9, 901)
     grid = np.stack(np.meshgrid(x, x), axis=-1)
 
-    def density(at: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.exp(-np.square(grid - at).sum(axis=-1) / 2) / (2 * np.pi)
-        return found
+    def density(at):
+        return np.exp(-np.square(grid - at).sum(axis=-1) / 2) / (2 * np.pi)
 
     middle = (1 - q) * density(np.zeros(2))
     apart = middle + q * density(u) - alpha * (middle + q * density(v))
@@ -101,30 +95,22 @@ def test_the_same_as_dp_accounting_says_of_one_record_replaced(z, q, answers, cl
 def test_a_pure_answer_costs_the_largest_ratio_that_there_is():
     """Laplace noise b = 1 on two numbers: the record moves them by c in L1, either way."""
     rng = np.random.default_rng(2)
-    for c in (0.1, 1.0, 3.0):
-        for q in (0.05, 0.5, 0.95):
-            claim = amplified(2 * c, q)
-            u, v = rng.laplace(size=(2, 400, 2))
-            for each in (u, v):
-                each *= c / np.abs(each).sum(axis=1, keepdims=True)
-            u[0], v[0] = (c, 0), (-c, 0)
-            x = np.concatenate([rng.normal(size=(500, 2)) * (1 + c), [(9, 0), (-9, 0)]])
-
-            def law(at: np.ndarray, x: np.ndarray = x, q: float = q) -> np.ndarray:
-                near = np.abs(x).sum(axis=1)[:, None]
-                moved = near - np.abs(x[:, None] - at[None]).sum(axis=2)
-                found = 1 - q + q * np.exp(moved)
-                return found
-
-            assert np.abs(np.log(law(u) / law(v))).max() == pytest.approx(claim, rel=1e-12)
-            assert claim <= log1p(q * expm1(2 * c)) + 1e-12
+    for c, q in product((0.1, 1.0, 3.0), (0.05, 0.5, 0.95)):
+        claim = amplified(2 * c, q)
+        both = rng.laplace(size=(2, 400, 2))
+        both *= c / np.abs(both).sum(axis=2, keepdims=True)
+        both[:, 0] = (c, 0), (-c, 0)
+        x = np.concatenate([rng.normal(size=(500, 2)) * (1 + c), [(9, 0), (-9, 0)]])
+        moved = np.abs(x).sum(axis=1)[:, None] - np.abs(x[:, None] - both[:, None]).sum(axis=3)
+        u, v = 1 - q + q * np.exp(moved)
+        assert np.abs(np.log(u / v)).max() == pytest.approx(claim, rel=1e-12)
+        assert claim <= log1p(q * expm1(2 * c)) + 1e-12
 
 
 def test_what_noise_may_cost_is_what_answers_cost_turned_round():
-    for epsilon in (1e-6, 0.01, 1.0, 30.0, 1300.0, 5000.0):
-        for q in (1e-4, 0.1, 0.7, 0.999):
-            assert amplified(bare(epsilon, q), q) == pytest.approx(epsilon, rel=1e-9)
-            assert amplified(bare(epsilon, q), q) <= epsilon
+    for epsilon, q in product((1e-6, 0.01, 1.0, 30.0, 1300.0, 5000.0), (1e-4, 0.1, 0.7, 0.999)):
+        assert amplified(bare(epsilon, q), q) == pytest.approx(epsilon, rel=1e-9)
+        assert amplified(bare(epsilon, q), q) <= epsilon
     assert bare(inf, 0.1) == amplified(inf, 0.1) == inf
     assert amplified(1.0, 0.5) == pytest.approx(log((1 + exp(0.5)) / (1 + exp(-0.5))))
 
@@ -156,10 +142,10 @@ def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind):
     assert np.all(np.abs(np.cov(found.T) - covariance) <= 6 * np.outer(sd, sd) / draws**0.5)
 
 
-@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+@BOTH
 def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
     """E ‖answer − ∇f_i‖² = (1 − q)/(q n²) Σ ‖∇ℓ_j‖² + p Var w, over 20,000 answers."""
-    scenario = load(SCENE, ("privacy.sampling=0.4", *settings))[0]
+    scenario = scene("three-records", "privacy.sampling=0.4", *settings)
     problem = prepare(scenario, build_dataset(scenario))
     reply, count = problem.task.reply, 20_000
     assert reply.sample is not None
@@ -178,11 +164,11 @@ def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
     assert abs(square.mean() - due) <= 4.5 * square.std() / count**0.5
 
 
-@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+@BOTH
 def test_noise_of_all_answers_spends_the_budget(settings):
     """A replaced record moves an answer, a sum over q n_i, by at most 2Ξ/(q n_i)."""
     q, delta = 0.4, 1e-5
-    scenario = load(SCENE, (f"privacy.sampling={q}", *settings))[0]
+    scenario = scene("three-records", f"privacy.sampling={q}", *settings)
     problem = prepare(scenario, build_dataset(scenario))
     count, n = int(problem.accountant.answers[0]), int(problem.task.objective.records[0])
     moved = 2 * problem.xi / (q * n) / float(problem.noise.scale[0])
@@ -193,25 +179,22 @@ def test_noise_of_all_answers_spends_the_budget(settings):
 
 
 @pytest.mark.parametrize("resend", ["same", "fresh"])
-@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+@BOTH
 def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings):
     """A repeat has the sample of what it repeats; a fresh answer has its own, and is charged."""
     chosen = ("privacy.sampling=0.4", f"channel.resend={resend}", "run.replicates=20", *settings)
-    is_its_replay_within_a_budget_of_one(SCENE, chosen)
+    is_its_replay_within_a_budget_of_one("three-records", *chosen)
 
 
 @pytest.mark.parametrize(("said", "settings"), table(__file__, "refused.toml")["samples"])
 def test_what_there_is_no_proof_of_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
-        load(SCENE, ("privacy.sampling=0.4", *settings))
+        scene("three-records", "privacy.sampling=0.4", *settings)
 
 
 def test_figures_of_the_page():
-    rows = re.findall(
-        r"^\| ([\d.]+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$",
-        PAGE.read_text("utf-8"),
-        re.M,
-    )
+    row = r"^\| ([\d.]+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$"
+    rows = rows_of("subsampling", row)
     assert len(rows) == 6
     for q, answers, full, sampled, larger in rows:
         count = int(answers.replace(",", ""))

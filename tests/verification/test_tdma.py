@@ -10,10 +10,10 @@ from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
-from .networks import network, runs
-from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .networks import lasting, network, runs
+from .zscores import fresh_seeds, require, score, seen, shared
 
 pytestmark = [
     pytest.mark.long,
@@ -22,12 +22,7 @@ pytestmark = [
 
 RUNS = 40
 SLOTS = 200_000
-CASES = {
-    "rate, few": (2, 0.5, 0.3, 0.8, 1500.0, 901),
-    "rate, many": (8, 0.1, 0.1, 1.0, 180.0, 902),
-    "access": (4, 0.25, 0.2, None, 550.0, 903),
-}
-"""Owners, slot, airtime, clock rate (None: always at work), length of a run, seed."""
+CASES = table(__file__, "tdma.toml")
 
 
 def back_to_back(channel, slots, n_owners=3):
@@ -40,8 +35,7 @@ def test_slots_back_to_back_without_a_collision():
     trace = back_to_back(Tdma(slot=0.125, airtime=0.125), SLOTS)
     assert len(trace.updates) == SLOTS
     assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
-    slot = to_ticks(0.125)
-    assert np.array_equal(trace.updates["tick"], slot * np.arange(1, SLOTS + 1))
+    assert np.array_equal(trace.updates["tick"], to_ticks(0.125) * np.arange(1, SLOTS + 1))
     assert np.array_equal(trace.updates["owner"], 1 + np.arange(SLOTS) % 3)
     assert trace.on_air_ticks == trace.end_tick
 
@@ -51,47 +45,31 @@ def measure(name, *, seed=None, count=RUNS, wrong=1.0):
 
     Those compute for a time that is uniform on a frame: an answer is ready at a uniform time.
     """
-    n_owners, slot, airtime, rate, length, usual = CASES[name]
+    n_owners, slot, airtime, length, usual = CASES[name]["numbers"]
+    rate = CASES[name].get("rate")
     theory = tdma(n_owners, slot, airtime, np.inf if rate is None else rate)
     frame, warm = n_owners * slot, 20.0
-    compute = Uniform(low=0.0, high=frame)
-    parts = {"clock": SaturatedClock(), "compute": compute}
+    parts = {"clock": SaturatedClock(), "compute": Uniform(low=0.0, high=frame)}
     if rate is not None:
         parts = {"clock": PoissonClock(rate=rate * wrong)}
-    net = network(
-        n_owners,
-        2**31 - 1,
-        until=warm + length + 5 * frame,
-        channel=Tdma(slot=slot, airtime=airtime),
-        protocol=Push(),
-        **parts,
-    )
+    parts |= {"channel": Tdma(slot=slot, airtime=airtime), "protocol": Push()}
+    net = lasting(n_owners, warm + length + 5 * frame, **parts)
     rows = []
     for trace in runs(net, usual if seed is None else seed, count):
         answers = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
         assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
         start = to_units(answers["release_tick"])
         within = (start >= warm) & (start < warm + length)
-        if rate is None:
-            kept = within & (to_units(answers["read_tick"]) >= warm)
-            spent = start[kept] - to_units(answers["read_tick"][kept])
-            number = len(spent)
-            rows.append([number, (spent - compute.mean - frame / 2).sum()])
-        else:
-            rows.append([within.sum(), 0.0])
-    number, delay = np.array(rows).T
+        asked = to_units(answers["read_tick"])
+        spent = (start - asked)[within & (asked >= warm)]
+        rows.append([within.sum(), len(spent), (spent - frame / 2 - frame / 2).sum()])
+    number, taken, delay = np.array(rows).T
     if rate is None:
-        scale = frame / 2 * number.mean()
-        return [score("access delay", delay, 0, scale)]
+        return [score("access delay", delay, 0, frame / 2 * taken.mean())]
     return [score("answers", number, theory * length)]
 
 
 sound = shared(measure)
-
-
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -104,7 +82,4 @@ def test_a_clock_off_by_two_percent_is_seen():
     assert seen(measure("rate, few", wrong=1.02, count=80)) > 5
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))
+test_fresh_seeds = fresh_seeds(measure, CASES, RUNS)

@@ -5,11 +5,9 @@ at which one of them profits under one accountant alone. Runs are of numbers tha
 at. What an owner has alone is worked out here, from the records and the definition of ψ.
 """
 
-import re
 from dataclasses import dataclass
 from importlib import import_module
 from math import hypot
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,34 +18,25 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
+from tests.tables import table
 
-from .calibration import FIRST
-from .networks import ended
-from .shared import shared
-from .zscores import LIMIT
+from .networks import PAGES, ended, rows_of
+from .test_calibration import FIRST
+from .zscores import LIMIT, shared
 
 pytestmark = pytest.mark.oracle(
     "forecast final ψ, and owners whose own model fits worse, under three accountants"
 )
 
-ACCOUNTANTS = {
-    "ε adds up": (),
-    "losses composed": ("privacy.accountant=pld", "privacy.delta=1e-6"),
-    "Gaussian": ("privacy.mechanism=gaussian", "privacy.delta=1e-6"),
-}
-SMALL = (
-    "owners.records=300", "data.public_records=200", "run.updates=400", "algorithm.rho=120",
-    "privacy.budget.answers=134", "privacy.epsilon=30", "run.record_every=400",
-)  # fmt: skip
-ENTRY = ("privacy.epsilon=1", "run.record_every=1000")
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md"
+TABLE = table(__file__, "three_accountants.toml")
+ACCOUNTANTS, SMALL, ENTRY = TABLE["accountants"], tuple(TABLE["small"]), tuple(TABLE["entry"])
 
 
 @dataclass(frozen=True)
 class Compared:
     """ψ at the end as forecast and as runs give it, and the owners that profit by each.
 
-    Beside it ψ without noise, and the ε from which each owner would profit, as forecast.
+    Beside it ψ without noise, and that of each owner alone.
     """
 
     told: float
@@ -84,16 +73,13 @@ def compared(accountant, settings, runs, told=None):
     each = alone(given, build_dataset(given))
     assert found.alone.tolist() == pytest.approx(each)
     mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
-    return Compared(
-        told=found.psi,
-        mean=mean,
-        error=error,
-        z=(mean - found.psi) / hypot(error, found.psi_half_width / 1.96),
-        told_profits=tuple((np.flatnonzero(found.alone > found.psi) + 1).tolist()),
-        profits=tuple((np.flatnonzero(each > mean) + 1).tolist()),
-        quiet=found.noise_free,
-        alone=tuple(each.tolist()),
+    z = (mean - found.psi) / hypot(error, found.psi_half_width / 1.96)
+    told_profits, profits = (
+        tuple((np.flatnonzero(gains) + 1).tolist())
+        for gains in (found.alone > found.psi, each > mean)
     )
+    figures = (found.psi, mean, error, z, told_profits, profits)
+    return Compared(*figures, found.noise_free, tuple(each.tolist()))
 
 
 def alone(given: Scenario, dataset: Dataset) -> np.ndarray:
@@ -152,16 +138,13 @@ def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant):
     assert abs(found.z) <= LIMIT
     assert found.error < 0.06 * found.mean
     assert found.told_profits == found.profits
-    page = PAGE.read_text("utf-8")
+    page = (PAGES / "accountants.md").read_text("utf-8")
     assert row in page
     assert "Alone the banks have {:.2g}, {:.2g} and {:.2g}.".format(*found.alone) in page
 
 
 def test_the_page_has_a_row_for_each_accountant_within_the_limit():
-    rows = re.findall(
-        r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|",
-        PAGE.read_text("utf-8"),
-        re.M,
-    )
+    row = r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|"
+    rows = rows_of("accountants", row)
     assert [name for name, _ in rows] == list(ACCOUNTANTS)
     assert all(abs(float(z)) <= LIMIT for _, z in rows)

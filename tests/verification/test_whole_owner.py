@@ -1,6 +1,10 @@
-"""Privacy of a whole owner: the exact law of clipped answers with noise, of few owners."""
+"""Privacy of a whole owner: the exact law of clipped answers with noise, of few owners.
+
+And of adaptive clipping: how the bound moves, and the law of what sums and counts tell.
+"""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,82 +14,89 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning import answers as answers_module
+from asyncdp_sim.learning import answers as answering
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import (
-    AdaptiveBound,
-    AnswerModel,
-    Answers,
-    ClipBounds,
-    WholeAnswers,
-)
-from asyncdp_sim.privacy.mechanisms import GaussianMechanism, GaussianNoise, RecordSensitivity
+from asyncdp_sim.privacy.mechanisms import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.spec import Privacy
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.tables import composed, table
-from tests.whole_owners import EPSILON, OF_GRADIENTS, WHOLE_OWNERS, multiplier
+from tests.whole_owners import EPSILON, OF_GRADIENTS, RECORDS, WHOLE_OWNERS, multiplier
 
-from .zscores import Score, require, score
+from .zscores import LIMIT, Score, require, score
 
 pytestmark = pytest.mark.oracle("law of an owner's clipped answers, and their ε")
+OF_BOUNDS = pytest.mark.oracle("path of an adaptive clip bound, and ε of sums and counts")
 
 K, XI, RUNS = 8, 0.5, 4000
-RECORDS = np.array([10, 20, 40])
 OWNER = 2
 """The one with the most records, which moves sums most."""
 BASE = WHOLE_OWNERS | {"run": {"seed": 4, "updates": K}}
+LONG, SHORT, NONE = np.array([1e3, 0.0]), np.array([1e-6, 0.0]), np.zeros(2)
+PULLS: dict[str, tuple[tuple[Any, float], tuple[Any, float]]] = {
+    "replaced": ((LONG, 1e3), (LONG, -1e3)),
+    "long or short": ((LONG, 1e3), (SHORT, 1.0)),
+    "added-or-removed": ((LONG, 1e3), (NONE, np.nan)),
+}
+"""Records of an owner in one population, and in the other: pulled another way, or not at all."""
+MOVES = {"replaced": (1.0, 0.0), "long or short": (0.5, 1.0), "added-or-removed": (1.0, 1.0)}
+"""What they move of the sensitivity of a sum, and of a count; to one part in a million."""
 
 
-def scenario(observer: str = "transcript", adjacency: str = "replaced", **privacy: Any) -> Scenario:
+def scenario(observer="transcript", adjacency="replaced", parts=None, **privacy: Any) -> Scenario:
     said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
-    return parse(Scenario, BASE | {"privacy": said})
+    return parse(Scenario, BASE | (parts or {}) | {"privacy": said})
 
 
-def populations(of: Scenario) -> tuple[Problem, Problem]:
-    """Return two whose one owner is pulled one way, and the other way or not at all."""
-    data = build_dataset(of)
-    long, places = np.array([1e3, 0.0]), [(OWNER, place) for place in range(RECORDS[OWNER])]
-    other = (long, -1e3)
-    if of.privacy.adjacency == "added-or-removed":
-        other = (np.zeros(2), np.nan)
-    first, second = (
-        prepare(of, replaced(data, dict.fromkeys(places, record)))
-        for record in ((long, 1e3), other)
-    )
-    return first, second
+def replies(of: Scenario, pull: str) -> list[answering.AnswerModel]:
+    """Return how owners answer in two populations."""
+    data, places = build_dataset(of), [(OWNER, place) for place in range(RECORDS[OWNER])]
+    every = (replaced(data, dict.fromkeys(places, record)) for record in PULLS[pull])
+    return [prepare(of, each).task.reply for each in every]
 
 
-def seen(of: Scenario, reply: AnswerModel, side: str) -> np.ndarray:
-    """Return what is seen of the owner in K updates of many runs, (runs, K, 2).
+def query(k: int, count: int = 1) -> np.ndarray:
+    return np.tile([0.1 * k, -0.05 * k], (count, 1))
+
+
+def exactly(reply: answering.AnswerModel, owner: int, k: int) -> np.ndarray:
+    return reply.gradients.gradient(np.array([owner]), query(k))[0]
+
+
+def seen(
+    of: Scenario, reply: answering.AnswerModel, *name: Any
+) -> tuple[np.ndarray, answering.Answers]:
+    """Return the first number of what is seen of the owner in K updates of many runs, (runs, K).
 
     Its answers; or sums of all owners' n_i Q_i.
     """
-    scopes = [Streams(4).within("whole-owner", side, run) for run in range(RUNS)]
-    answers, updates = Answers(OF_GRADIENTS, reply, scopes), []
+    scopes = [Streams(4).within(*name, run) for run in range(RUNS)]
+    answers, found = answering.Answers(OF_GRADIENTS, reply, scopes), []
     for k in range(K):
-        points = np.tile([0.1 * k, -0.05 * k], (RUNS, 1))
         if of.privacy.listener.sees_sums:
             turns = [AnswerBatch(np.full(RUNS, owner)) for owner in range(3)]
-            given = [answers.give(turn, points) for turn in turns]
-            updates.append(sum(n * each for n, each in zip(RECORDS, given, strict=True)))
+            given = [answers.give(turn, query(k, RUNS))[:, 0] for turn in turns]
+            found.append(sum(n * each for n, each in zip(RECORDS, given, strict=True)))
         else:
-            updates.append(answers.give(AnswerBatch(np.full(RUNS, OWNER)), points))
-    return np.stack(updates, axis=1)
+            found.append(answers.give(AnswerBatch(np.full(RUNS, OWNER)), query(k, RUNS))[:, 0])
+        answers.end_round(None)
+    return np.stack(found, axis=1), answers
 
 
-def losses(of: Scenario, replies: list[AnswerModel]) -> list[Score]:
+def losses(of: Scenario) -> list[Score]:
     """Compare the loss of all that is seen, under each population, with its exact law."""
+    sums, sides = of.privacy.listener.sees_sums, replies(of, of.privacy.adjacency)
     moved = XI * (1 if of.privacy.adjacency == "added-or-removed" else 2)
-    if of.privacy.listener.sees_sums:
-        moved *= max(RECORDS)
+    weights = dict(enumerate(RECORDS)) if sums else {OWNER: 1}
+    moved *= max(weights.values())
+    every = list(product(weights.items(), sides))
+    middle = [sum(n * exactly(side, i, k)[0] for (i, n), side in every) / 2 for k in range(K)]
     scale, mu = moved * multiplier(K), K**0.5 / multiplier(K)
-    sides = [seen(of, reply, str(side)) for side, reply in enumerate(replies)]
-    exact = middle(of, replies)
     scores = []
-    for sign, side in zip((-1, 1), sides, strict=True):
-        loss = (side[:, :, 0] - exact).sum(axis=1) * moved / scale**2
+    for side, (sign, reply) in enumerate(zip((-1, 1), sides, strict=True)):
+        met, _ = seen(of, reply, "whole-owner", str(side))
+        loss = (met - middle).sum(axis=1) * moved / scale**2
         scores += [
             score(f"loss, side {sign}", loss * sign, mu**2 / 2),
             score(f"its variance, side {sign}", (loss - loss.mean()) ** 2, mu**2),
@@ -93,32 +104,14 @@ def losses(of: Scenario, replies: list[AnswerModel]) -> list[Score]:
     return scores
 
 
-def middle(of: Scenario, replies: list[AnswerModel]) -> np.ndarray:
-    """Return the middle of what both populations have seen of them without noise, (K,)."""
-    owners = range(3) if of.privacy.listener.sees_sums else [OWNER]
-    weights = RECORDS if of.privacy.listener.sees_sums else np.ones(3)
-    return np.array([
-        sum(
-            weights[owner] * reply.gradients.gradient(
-                np.array([owner]), np.array([[0.1 * k, -0.05 * k]])
-            )[0, 0] / 2
-            for owner in owners for reply in replies
-        )
-        for k in range(K)
-    ])  # fmt: skip
-
-
 OBSERVERS = ("transcript", "aggregate", "model")
-PAIRS = [
-    (o, a) for o in ("transcript", "aggregate", "model") for a in ("replaced", "added-or-removed")
-]
+PAIRS = list(product(OBSERVERS, ("replaced", "added-or-removed")))
 WAYS = pytest.mark.parametrize(("observer", "adjacency"), PAIRS)
 
 
 @one_in(6, ("observer", "adjacency"), PAIRS)
 def test_losses_of_neighbouring_populations_have_their_exact_law(observer, adjacency):
-    of = scenario(observer, adjacency)
-    require(losses(of, [each.task.reply for each in populations(of)]), error=0.1)
+    require(losses(scenario(observer, adjacency)), error=0.1)
 
 
 @WAYS
@@ -133,8 +126,7 @@ TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5
 
 
 def attacked(observer, adjacency="replaced", parts=None, **privacy):
-    said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
-    of = parse(Scenario, BASE | TWO | (parts or {}) | {"privacy": said})
+    of = scenario(observer, adjacency, TWO | (parts or {}), **privacy)
     return audit(of, answers=40_000, runs=400, confidence=0.999)
 
 
@@ -162,65 +154,201 @@ def test_an_audit_refutes_no_other_sound_setting(setting):
     assert not attacked(case["observer"], parts=parts, **privacy).exceeded
 
 
-def _half(self: GaussianMechanism, influence: RecordSensitivity, *given: Any) -> GaussianNoise:
-    noise = _NOISE(self, influence, *given)
+def half(*given, right=GaussianMechanism.noise):
+    noise = right(*given)
     return replace(noise, scale=noise.scale / 2)
 
 
-_NOISE = GaussianMechanism.noise
-
-
-def _again(self: Any, rows: Any) -> np.ndarray:
+def again(self, rows, right=answering.DrawnRows.following):
     kept = vars(self).setdefault("_drawn", [])
-    kept.append(_FOLLOWING(self, rows).copy())
+    kept.append(right(self, rows).copy())
     return np.asarray(kept[(len(kept) - 1) % 3])
 
 
-_FOLLOWING = answers_module.DrawnRows.following
+def unclipped(self, owners, points):
+    return self.gradients.gradient(owners, points)
 
 
-def _exact_count(self: Privacy, n_owners: int, updates: int) -> AdaptiveBound | None:
-    law = _LAW(self, n_owners, updates)
+def voted_alone(self, answers, *given, right=answering.AdaptiveBound.clip):
+    return answers, right(self, answers, *given)[1]
+
+
+def exact_count(*given, right=Privacy.clip_law):
+    law = right(*given)
     return None if law is None else replace(law, noise=0.0)
 
 
-_LAW = Privacy.clip_law
+def exact_share(self, rows, noise, right=answering.ClipBounds.end_round):
+    right(self, rows, np.zeros_like(noise))
 
 
-def _exact_share(self: ClipBounds, rows: Any, noise: np.ndarray) -> None:
-    _END(self, rows, np.zeros_like(noise))
-
-
-_END = ClipBounds.end_round
+FAULTS: dict[str, tuple[tuple[type, str, Any], ...]] = {
+    "noise for a record": ((Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float)),),
+    "half the noise": ((GaussianMechanism, "noise", half),),
+    "after the sum": (
+        (answering.WholeAnswers, "gradient", unclipped),
+        (answering.AdaptiveBound, "clip", voted_alone),
+    ),
+    "noise of another round": ((answering.DrawnRows, "following", again),),
+    "no noise on counts": ((Privacy, "clip_law", exact_count),),
+    "an exact share": ((answering.ClipBounds, "end_round", exact_share),),
+}  # fmt: skip
+"""After the sum: answers are clipped where they are summed, if at all. An exact share: where it is
+believed that counts have noise."""
+OF_COUNTS = ("no noise on counts", "an exact share")
+PLANTED = [
+    *product([*OBSERVERS, "adaptive"], [each for each in FAULTS if each not in OF_COUNTS]),
+    *product(["adaptive"], OF_COUNTS),
+]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("observer", [*OBSERVERS, "adaptive"])
-@pytest.mark.parametrize(
-    "planted", ["noise for a record", "half the noise", "after the sum", "noise of another round"]
-)
+@pytest.mark.parametrize(("observer", "planted"), PLANTED)
 def test_an_audit_refutes_planted_faults(planted, observer, monkeypatch):
-    if planted == "noise of another round":
-        monkeypatch.setattr(answers_module.DrawnRows, "following", _again)
-    elif planted == "noise for a record":
-        monkeypatch.setattr(Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float))
-    elif planted == "half the noise":
-        monkeypatch.setattr(GaussianMechanism, "noise", _half)
-    else:  # answers are clipped where they are summed, if at all, and not each as a whole
-        exact = lambda self, owners, points: self.gradients.gradient(owners, points)  # noqa: E731
-        monkeypatch.setattr(WholeAnswers, "gradient", exact)
-        votes = AdaptiveBound.clip
-        monkeypatch.setattr(AdaptiveBound, "clip", lambda *given: (given[1], votes(*given)[1]))
+    for fault in FAULTS[planted]:
+        monkeypatch.setattr(*fault)
     moving = {"sensitivity": ADAPTIVE} if observer == "adaptive" else {}
     observer = "model" if observer == "adaptive" else observer
     assert attacked(observer, epsilon=4.0, **moving).exceeded
 
 
+# Adaptive clipping
+
+
+class Constant:
+    """Owners that answer the same to every query, along one coordinate."""
+
+    def __init__(self, norms):
+        self._norms = np.array(norms)
+
+    def gradient(self, owners, points):  # noqa: ARG002
+        return np.stack([self._norms[owners], np.zeros(len(owners))], axis=1)
+
+
+NORMS = [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0]
+
+
+def walk(law, rounds, runs=1):
+    """Return bounds (rounds + 1, runs), and all answers (rounds, owners, runs), of silent sums."""
+    reply = answering.AnswerModel(Constant(NORMS), GaussianNoise(np.zeros(len(NORMS))), bound=law)
+    answers = answering.Answers(
+        OF_GRADIENTS, reply, [Streams(4).within("walk", run) for run in range(runs)]
+    )
+    turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(NORMS))]
+    taken = []
+    for _ in range(rounds):
+        taken.append([answers.give(turn, np.zeros((runs, 2)))[:, 0] for turn in turns])
+        answers.end_round(None)
+    return answers.bounds.path, np.array(taken)
+
+
+@OF_BOUNDS
+@pytest.mark.parametrize("quantile", [0.5, 0.8])
+@pytest.mark.parametrize("start", [1e-3, 1e4])
+def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start, quantile):
+    rounds = 200
+    path, answers = walk(answering.AdaptiveBound(start, quantile, 0.2, 0.0, "l2"), rounds)
+    due = [start]
+    for number in range(rounds):
+        assert answers[number, :, 0] == pytest.approx(np.minimum(NORMS, due[-1]), rel=1e-10)
+        within = np.mean([norm <= due[-1] for norm in NORMS])
+        due.append(due[-1] * np.exp(-0.2 * (within - quantile)))
+    assert path[:, 0] == pytest.approx(due, rel=1e-10)
+    outside = path[:-1, 0] < 1 if start < 1 else path[:-1, 0] > 21
+    steps = np.diff(np.log(path[:, 0]))[outside]
+    assert steps == pytest.approx(0.2 * quantile if start < 1 else -0.2 * (1 - quantile))
+    sought = np.quantile(NORMS, quantile, method="inverted_cdf")
+    assert path[-1, 0] == pytest.approx(sought, rel=0.2)
+
+
+@OF_BOUNDS
+@one_in(2, ("start", "votes"), [(1e-6, -0.5), (1e9, 0.5)])
+def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start, votes):
+    rate, quantile, noise, rounds = 0.2, 0.3, 3.0, 25
+    path, _ = walk(answering.AdaptiveBound(start, quantile, rate, noise, "l2"), rounds, RUNS)
+    logs = np.log(path[-1] / start)
+    mean = -rounds * rate * (votes + 0.5 - quantile)
+    spread = rounds * (rate * noise / len(NORMS)) ** 2
+    scores = [score("ln Ξ", logs, mean), score("its variance", (logs - mean) ** 2, spread)]
+    require(scores, error=0.1)
+    wrong = score("variance at 1.2 times the noise", (logs - mean) ** 2, 1.2**2 * spread)
+    assert abs(wrong.z) > 1.5 * LIMIT
+
+
+@OF_BOUNDS
+def test_what_is_nothing_or_not_finite_has_no_vote():
+    law = answering.AdaptiveBound(1.0, 0.5, 0.2, 0.0, "l2")
+    answers = np.array([[0.0, 0.0], [np.nan, 1.0], [0.6, 0.8], [0.6, 0.81], [1e-9, 0.0]])
+    clipped, votes = law.clip(answers, np.ones(5))
+    assert votes.tolist() == [0.0, 0.0, 0.5, -0.5, 0.5]
+    assert np.linalg.norm(clipped, axis=1).max() <= 1 + 1e-12
+
+
+SHARE, RATE, QUANTILE = 0.4, 0.05, 0.5
+MOVING = {
+    "kind": "adaptive-clip", "start": 0.5, "share": SHARE, "rate": RATE, "quantile": QUANTILE,
+}  # fmt: skip
+
+
+def exact(reply, bounds):
+    """Return the sums (runs, K) and counts (runs, K) of such bounds, without noise, found anew."""
+    sums, counts = np.zeros((2, bounds.shape[1], K))
+    for k, (owner, n) in product(range(K), enumerate(RECORDS)):
+        answer = exactly(reply, owner, k)
+        length = np.hypot(*answer)
+        if length > 0:
+            sums[:, k] += n * answer[0] * np.minimum(1, bounds[k] / length)
+            counts[:, k] += np.where(length <= bounds[k], 0.5, -0.5)
+    return sums, counts
+
+
+def losses_of_sums_and_counts(pull, changed=lambda reply: reply):
+    """Compare the loss of all sums and counts, under each population, with its exact law."""
+    halved = pull == "added-or-removed"
+    of = scenario("model", pull if halved else "replaced", sensitivity=MOVING)
+    z, sides, moved = of.accountant.multiplier[0], replies(of, pull), 1.0 if halved else 2.0
+    count_noise = z * (moved / 2) / SHARE**0.5
+    mu = K * (MOVES[pull][0] ** 2 * (1 - SHARE) + MOVES[pull][1] ** 2 * SHARE) / z**2
+    scores = []
+    for side, sign in enumerate((-1, 1)):
+        sums, answers = seen(of, changed(sides[side]), "adaptive", side)
+        bounds = answers.bounds.path
+        (first, votes), (second, other) = (exact(reply, bounds) for reply in sides)
+        noise = moved * bounds[:-1].T * max(RECORDS) * z / (1 - SHARE) ** 0.5
+        counts = 3 * (QUANTILE - np.diff(np.log(bounds), axis=0).T / RATE - 0.5)
+        loss = ((sums - (first + second) / 2) * (second - first) / noise**2).sum(axis=1)
+        loss += ((counts - (votes + other) / 2) * (other - votes) / count_noise**2).sum(axis=1)
+        scores += [
+            score(f"loss, side {sign}", loss * sign, mu / 2),
+            score(f"its variance, side {sign}", (loss - sign * mu / 2) ** 2, mu),
+        ]
+    return scores
+
+
+@OF_BOUNDS
+@one_in(3, "pull", PULLS)
+def test_losses_of_sums_and_counts_have_their_exact_law(pull):
+    require(losses_of_sums_and_counts(pull), error=0.1)
+
+
+def bare_counts(reply):
+    return replace(reply, bound=replace(reply.bound, noise=0.0))
+
+
+def whole_budget(reply):
+    return replace(reply, noise=replace(reply.noise, scale=reply.noise.scale * (1 - SHARE) ** 0.5))
+
+
+@OF_BOUNDS
 @pytest.mark.long
-@pytest.mark.parametrize("planted", ["no noise on counts", "an exact share"])
-def test_an_audit_refutes_a_bound_of_private_data(planted, monkeypatch):
-    if planted == "no noise on counts":
-        monkeypatch.setattr(Privacy, "clip_law", _exact_count)
-    else:  # where it is believed that counts have noise
-        monkeypatch.setattr(ClipBounds, "end_round", _exact_share)
-    assert attacked("model", epsilon=4.0, sensitivity=ADAPTIVE).exceeded
+@pytest.mark.parametrize(
+    ("pull", "planted"),
+    [
+        ("added-or-removed", bare_counts),
+        ("long or short", bare_counts),
+        ("added-or-removed", whole_budget),
+        ("replaced", whole_budget),
+    ],
+)
+def test_planted_faults_are_far_from_the_law(pull, planted):
+    assert max(abs(each.z) for each in losses_of_sums_and_counts(pull, planted)) > 1.5 * LIMIT

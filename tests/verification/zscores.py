@@ -3,11 +3,20 @@
 A score compares the mean of independent runs with its exact value. Its z is the normal deviate
 with the tail of Student's t with R − 1 degrees, so that scores from few and many runs compare.
 The relative standard error says what a pass is worth; tests assert it too.
+
+Scores are worked out once in a test run, also where several processes share it: the check of their
+spread needs every score again, and under ``pytest -n`` may run in another process.
 """
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, wraps
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.special import chdtrc, ndtri, stdtr
 
 from tests.fresh import fresh_seed
@@ -55,9 +64,14 @@ def score(name, samples, exact, scale=None):
         t = (mean - exact) / error
     else:  # every run says the same
         t = 0.0 if mean == exact else float(np.copysign(np.inf, mean - exact))
+    relative = error / abs(exact if scale is None else scale)
+    return Score(name, mean, float(exact), deviate(t, runs), relative)
+
+
+def deviate(t, runs):
+    """Return the normal deviate with the tail of Student's t; or t, beyond what one can express."""
     z = -np.sign(t) * ndtri(stdtr(runs - 1, -abs(t)))
-    z = float(t if not np.isfinite(z) else z)  # beyond what a normal deviate can express
-    return Score(name, mean, float(exact), z, error / abs(exact if scale is None else scale))
+    return float(z if np.isfinite(z) else t)
 
 
 def counts(name, observed, probability):
@@ -102,6 +116,14 @@ def require_kinds(table, **errors):
         require(scores, error=(ERRORS | errors)[kind])
 
 
+def numbers(name, found, mean, variance):
+    """Return scores, by kind, of numbers in windows, (runs, windows): their mean and variance."""
+    return {
+        "mean": [score(name, found.mean(axis=1), mean)],
+        "second": [score("their variance", np.mean((found - mean) ** 2, axis=1), variance)],
+    }
+
+
 def flat(tables):
     """Return all scores of tables by kind."""
     return [each for table in tables for kind in table.values() for each in kind]
@@ -121,3 +143,43 @@ def two_stages(measure):
     suspects = {s.name for s in kept(measure(seed, 1)) if abs(s.z) > 3.29}
     again = [s for s in measure(seed + 1, 4) if s.name in suspects] if suspects else []
     assert not [s for s in again if abs(s.z) > 3.29], f"seed {seed}: {again}"
+
+
+def fresh_seeds(measure, cases, count):
+    """Return the test, for the night, of each case of a module with fresh seeds."""
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("name", cases)
+    def test_fresh_seeds(name):
+        def measured(seed, factor):
+            found = measure(name, seed=seed, count=count * factor)
+            return flat([found]) if isinstance(found, dict) else found
+
+        two_stages(measured)
+
+    return test_fresh_seeds
+
+
+place: Path | None = None
+"""Where the processes of this run leave results for each other; None where there is only one."""
+
+
+def shared(function: Callable) -> Callable:
+    """Remember what a function of hashable arguments returns, for all processes of this run."""
+
+    @cache
+    @wraps(function)
+    def remembered(*arguments, **named):
+        if place is None:
+            return function(*arguments, **named)
+        said = repr((function.__module__, function.__qualname__, arguments, sorted(named.items())))
+        path = place / f"{sha256(said.encode()).hexdigest()[:32]}.scores"
+        if path.exists():
+            return pickle.loads(path.read_bytes())
+        found = function(*arguments, **named)
+        unfinished = path.with_suffix(f".{id(found)}.tmp")
+        unfinished.write_bytes(pickle.dumps(found))
+        unfinished.replace(path)
+        return found
+
+    return remembered
