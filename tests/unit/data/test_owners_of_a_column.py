@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from of_frames import of_frame
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
@@ -14,8 +15,6 @@ from asyncdp_sim.data.tables.rows import nearest
 from asyncdp_sim.scenario import Scenario, dump, load
 from tests import tables
 from tests.one_in import one_in
-
-# Owners of a column: it is read alone, and says what the whole table says.
 
 WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
 SCENARIO = Path(__file__).with_name("derived.toml").read_text("utf-8")
@@ -29,6 +28,14 @@ def folder(tmp_path: Path) -> Path:
     pd.DataFrame(cards).to_parquet(tmp_path / "cards.parquet")
     (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
     return tmp_path
+
+
+def changed(folder, owner_column, more=""):
+    """Write the scenario with other words in place of its column of owners, and more behind it."""
+    file = folder / "changed.toml"
+    text = SCENARIO.replace('owner_column = "who"', owner_column) + more
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 TABLE = tables.table(__file__, "owners_of_a_column.toml")
@@ -50,16 +57,10 @@ def test_a_scenario_need_not_count_its_owners(folder):
     scenario, _ = load(folder / "s.toml")
     assert scenario.owners.count == 3
     assert scenario.plain()["owners"]["count"] == 3
-    text = SCENARIO.replace('owner_column = "who"', 'split = { column = "who", least = 3 }')
-    (folder / "least.toml").write_text(text, encoding="utf-8")
-    assert load(folder / "least.toml")[0].owners.count == 1
-
-
-def test_names_count_themselves(folder):
-    text = SCENARIO.replace('owner_column = "who"\n', "")
-    text += '[owners]\nrecords = 2\nnames = ["A", "B"]\n'
-    (folder / "named.toml").write_text(text, encoding="utf-8")
-    assert load(folder / "named.toml")[0].owners.count == 2
+    least = changed(folder, 'split = { column = "who", least = 3 }')
+    assert load(least)[0].owners.count == 1
+    named = changed(folder, "", '[owners]\nrecords = 2\nnames = ["A", "B"]\n')
+    assert load(named)[0].owners.count == 2
 
 
 def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder):
@@ -72,10 +73,8 @@ def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder):
 def test_what_is_wrong_besides_is_said_as_ever(folder):
     with pytest.raises(SpecError, match=r"data.features: given 0; allowed is a whole number ≥ 1"):
         load(folder / "s.toml", ["data.features=0"])
-    text = SCENARIO.replace('owner_column = "who"\n', "")
-    (folder / "bare.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SpecError, match="owners: given nothing; this field is required"):
-        load(folder / "bare.toml")
+        load(changed(folder, ""))
 
 
 def test_each_cell_of_a_sweep_counts_its_own(folder):
@@ -84,12 +83,12 @@ def test_each_cell_of_a_sweep_counts_its_own(folder):
     table["half"] = [*["p", "q"] * 4, "p"]
     table.to_csv(folder / "t.csv", index=False)
     table[table["who"] != "C"].to_csv(folder / "few.csv", index=False)
-    text = SCENARIO.replace('owner_column = "who"', 'drop = ["half", "who"]')
-    text = text.replace("[run]", '[sweep]\n"data.path" = ["t.csv", "few.csv"]\n[run]')
-    split = '\n"data.split" = [{ column = "who" }, { column = "half" }, { dirichlet = 9.0 }]\n[run]'
-    file = folder / "swept.toml"
-    text = text.replace("\n[run]", split).replace('"y"', '"y"\nsplit = { column = "who" }')
-    file.write_text(text, encoding="utf-8")
+    swept = """
+        [sweep]
+        "data.path" = ["t.csv", "few.csv"]
+        "data.split" = [{ column = "who" }, { column = "half" }, { dirichlet = 9.0 }]
+    """
+    file = changed(folder, 'drop = ["half", "who"]\nsplit = { column = "who" }', swept)
     base, _ = load(file)
 
     def counts(swept: Scenario) -> list[int]:
@@ -117,31 +116,23 @@ def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked):
 
 SETS = TABLE["sets"]
 EACH = pytest.mark.parametrize("names", SETS.values(), ids=SETS)
-FORMS = pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
 ROWS, PUBLIC = 24, 6
 
 
-def table(names: tuple[str, ...]) -> pd.DataFrame:
+def table(names):
     """Return rows of owners in turn."""
-    who = [names[row % len(names)] for row in range(ROWS)]
-    return pd.DataFrame({"who": who, "x": [str(row % 5) for row in range(ROWS)],
-                         "y": [str(row % 7) for row in range(ROWS)]})  # fmt: skip
+    rows = range(ROWS)
+    who = [names[row % len(names)] for row in rows]
+    x, y = ([str(row % period) for row in rows] for period in (5, 7))
+    return pd.DataFrame({"who": who, "x": x, "y": y})
 
 
-def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) -> dict[str, int]:
+def owners(folder, rows, form, public=PUBLIC):
     """Return the owners of a file, in order, with their records."""
-    path = folder / f"t.{form}"
-    if form == "parquet":
-        # without what pandas notes of its own types, as others write it
-        pq.write_table(
-            pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(), path
-        )
-    else:
-        rows.to_csv(path, index=False)
-    data = TableData(
-        path=str(path), target="y", features=1, public_records=public, owner_column="who",
-        preprocessing="none",
-    )  # fmt: skip
+    data = of_frame(folder, rows, f"t.{form}", owner_column="who", public_records=public)
+    if form == "parquet":  # without what pandas notes of its own types, as others write it
+        bare = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+        pq.write_table(bare, data.path)
     names = data.owner_names()
     built = data.build(len(names), None, Streams(1))
     assert built.owner_names == names
@@ -149,7 +140,7 @@ def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) ->
 
 
 @EACH
-@FORMS
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
 @one_in(2, "public", [0, PUBLIC])
 def test_each_text_is_an_owner_in_any_file(tmp_path, names, form, public):
     rows = table(names)
