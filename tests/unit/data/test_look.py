@@ -49,22 +49,19 @@ MADE = {
 }
 
 
-def of_table(case):
+def cells(case):
+    if "cycle" in case:
+        return cycle(*case["cycle"])
     counted = [value for value, count in case.get("counts", ()) for _ in range(count)]
-    values = cycle(*case["cycle"]) if "cycle" in case else MADE.get(case.get("made"), counted)
-    encoding = parse(Encoding, case["encoding"])
-    return case["name"], values, case["type"], encoding, tuple(case["suspicious"])
-
-
-SEEN = [of_table(case) for case in CASES["seen"]]
+    return list(MADE.get(case.get("made"), counted))
 
 
 @together
-@pytest.mark.parametrize(("name", "values", "kind", "encoding", "suspicious"), SEEN)
-def test_what_is_seen(name, values, kind, encoding, suspicious):
-    seen = column(list(values), name)
-    assert (seen.type, seen.encoding) == (kind, encoding)
-    assert (*seen.suspicious, *seen.details) == suspicious
+@pytest.mark.parametrize("case", CASES["seen"], ids=str)
+def test_what_is_seen(case):
+    seen = column(cells(case), case["name"])
+    assert (seen.type, seen.encoding) == (case["type"], parse(Encoding, case["encoding"]))
+    assert [*seen.suspicious, *seen.details] == case["suspicious"]
 
 
 def test_values_that_tell_the_target_are_a_leak():
@@ -84,15 +81,13 @@ def test_shares_and_counts():
     seen = column([None, "a", "a", "b"] * 50)
     assert (seen.missing, seen.distinct) == (0.25, 2)
     assert (seen.suspicious, seen.details, seen.usual) == ((), (), ("'a'", "67 %"))
-    assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == [
-        "0 %", "under 1 %", "50 %", "over 99 %", "100 %"
-    ]  # fmt: skip
+    shares = [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)]
+    assert shares == ["0 %", "under 1 %", "50 %", "over 99 %", "100 %"]
 
 
 @together
-@pytest.mark.parametrize("name", CASES["orders"])
-def test_orders(name):
-    texts, order = CASES["orders"][name]
+@pytest.mark.parametrize(("texts", "order"), CASES["orders"].values(), ids=CASES["orders"])
+def test_orders(texts, order):
     assert ordered(texts) == (tuple(order) or None)
 
 
@@ -112,8 +107,7 @@ def test_the_form_of_a_file(tmp_path, case):
 def test_private_rows_do_not_tell_the_form(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n1;5;2,\xe9\n1.5,2\n")
-    assert form_of(str(path), 1) == FileForm()
-    assert form_of(str(path), 0) == FileForm()
+    assert form_of(str(path), 1) == form_of(str(path), 0) == FileForm()
     assert form_of(str(path), None).charset == "cp1252"
 
 
@@ -150,13 +144,8 @@ def test_a_row_of_sums_of_the_public_file_is_named_as_that_files(tmp_path, own):
     (tmp_path / "own.csv").write_text("site,age,dose\n" + rows, encoding="utf-8")
     (tmp_path / "pub.csv").write_text(f"site,age,dose\n{rows}A,Total,\n", encoding="utf-8")
     (tmp_path / "sizes.csv").write_text("site,rows\nA,20\nB,90\n", encoding="utf-8")
-    found = look(
-        str(tmp_path / own),
-        target="dose",
-        owner="site",
-        public_path=str(tmp_path / "pub.csv"),
-        sizes=own == "sizes.csv",
-    )
+    asked = {"public_path": str(tmp_path / "pub.csv"), "sizes": own == "sizes.csv"}
+    found = look(str(tmp_path / own), target="dose", owner="site", **asked)
     said = [line for line in found.lines(details=True) if "sums or notes" in line or "drop" in line]
     assert said[0].endswith("row 61 ('Total') of pub.csv")
     assert "read_csv('pub.csv'" in said[1]
@@ -186,9 +175,8 @@ PADDED = {
 
 
 @together
-@pytest.mark.parametrize("name", PADDED)
-def test_whole_numbers_with_zeros_in_front_are_codes(name):
-    cells, kind = PADDED[name]
+@pytest.mark.parametrize(("cells", "kind"), PADDED.values(), ids=PADDED)
+def test_whole_numbers_with_zeros_in_front_are_codes(cells, kind):
     seen = column(cells, "plz")
     assert seen.type == kind
     told = "codes with leading zeros, read as text; --column 'plz = { kind = \"number\" }' reads"
