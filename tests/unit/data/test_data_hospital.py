@@ -9,23 +9,8 @@ from discharges import ONE, REAL, RENAMED, ROWS, THREE, TWO, frame, many, needs_
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data import hospital_data as hospital_twin
+from asyncdp_sim.data import HospitalData, hospital_data
 from asyncdp_sim.data.declared_columns import Twin, shipped
-from asyncdp_sim.data.hospital_data import (
-    COLUMNS,
-    HOSPITAL,
-    LEAST_RECORDS,
-    PRIOR_ROWS,
-    calibrated,
-    complete,
-    encode_plain,
-    mdc_of_drg,
-    read_discharges,
-    twin_sizes,
-    twin_table,
-)
-from asyncdp_sim.data.hospital_data import encode_as_published as encode_published
 from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
@@ -33,12 +18,10 @@ from tests.one_in import one_in
 
 # Encodings, and hospitals as owners.
 
+ENCODINGS = ["plain", "as-published"]
 PLAIN = {"preprocessing": "none", "public_records": 0}
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 WITHOUT_CODES = 32  # columns of the plain encoding of 2015's table, without public rows
-
-
-INDICATORS = ROWS["indicators"]
 
 
 def build(table, tmp_path, n_owners=1, records=None, **fields):
@@ -59,15 +42,9 @@ def test_indicators_are_the_schemas_and_the_unlisted_have_none(tmp_path):
     data = build(frame(), tmp_path)
     columns = named(data)
     assert len(columns) == WITHOUT_CODES
-    assert {name: columns[name] for name in INDICATORS} == INDICATORS
+    assert {name: columns[name] for name in ROWS["indicators"]} == ROWS["indicators"]
     assert data.targets[0].tolist() == [5, 120, 3]
-    assert data.notes == (
-        "Encoded as indicators of the schema's texts.",
-        "1 lengths of stay were given as a lower limit (120 +): read as 120.",
-        "2 values are missing or not in the schema: no indicator is set.",
-        "Without public rows no mean stay is known, left out: CCS Diagnosis Code, CCS Procedure "
-        "Code, APR DRG Code.",
-    )
+    assert data.notes == tuple(ROWS["notes"])
     assert (data.real, data.source.name) == (True, "sparcs.csv")
 
 
@@ -76,37 +53,39 @@ def test_codes_are_the_public_rows_mean_stays(tmp_path):
             for code, days in [(7, 100), (8, 90), (9, 80), (7, 2), (7, 4), (8, 12)]]  # fmt: skip
     data = build(frame(*rows), tmp_path, records=(3,), features=35, public_records=3)
     mean = 6.0  # of 2, 4 and 12 days: private rows have no part in it
-    by_code = {7: 6 + PRIOR_ROWS * mean, 8: 12 + PRIOR_ROWS * mean, 9: PRIOR_ROWS * mean}
-    expected = [by_code[7] / (2 + PRIOR_ROWS), by_code[8] / (1 + PRIOR_ROWS), mean]
+    by_code = {
+        7: 6 + hospital_data.PRIOR_ROWS * mean,
+        8: 12 + hospital_data.PRIOR_ROWS * mean,
+        9: hospital_data.PRIOR_ROWS * mean,
+    }
+    expected = [
+        by_code[7] / (2 + hospital_data.PRIOR_ROWS),
+        by_code[8] / (1 + hospital_data.PRIOR_ROWS),
+        mean,
+    ]
     assert named(data)["CCS Diagnosis Code, mean stay"] == pytest.approx(expected, rel=1e-15)
 
 
 def test_as_published(tmp_path):
     table = frame(ONE, TWO, {**THREE, "Payment Typology 1": "Medicaid"}, {**ONE, "Gender": None})
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=9)
-    assert data.columns == COLUMNS
-    assert data.features[0].tolist() == [
-        [30, 2, 1, 1, 1, 127, 0, 140, 4],
-        [70, 3, 5, 1, 6, 127, 0, 140, 4],
-    ]
+    assert data.columns == hospital_data.COLUMNS
+    assert data.features[0].tolist() == ROWS["as_published"]
     assert data.targets[0].tolist() == [5, 3]
-    assert data.notes[0] == (
-        "As published, 2 rows with missing values or stays of 120 + days were dropped."
-    )
+    said = "As published, 2 rows with missing values or stays of 120 + days were dropped."
+    assert data.notes[0] == said
 
 
 def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
-    rows = [
-        {**ONE, "CCS Diagnosis Code": "MUS011", "CCS Procedure Code": None, "APR DRG Code": "347"},
-        {**TWO, "CCS Diagnosis Code": "INJ005", "CCS Procedure Code": "MST010",
-         "APR DRG Code": "4", "Length of Stay": 120},
-    ]  # fmt: skip
-    table = frame(*rows).rename(columns=RENAMED).drop(columns=["APR MDC Code", "Type of Admission"])
+    own = {name: [row.get(name) for row in ROWS["own_codes"]] for name in ROWS["own_codes"][1]}
+    table = (
+        frame(ONE, {**TWO, "Length of Stay": 120})
+        .assign(**own)
+        .rename(columns=RENAMED)
+        .drop(columns=["APR MDC Code", "Type of Admission"])
+    )
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=8)
-    assert data.features[0].tolist() == [
-        [30, 2, 1, 1, 1511, 0, 347, 8],
-        [0, 1, 3, 4, 1205, 1810, 4, 0],
-    ]
+    assert data.features[0].tolist() == ROWS["of_own_codes"]
     assert data.notes[1:] == (
         "APR MDC Code: worked out from the DRG's number.",
         "Published columns that the table lacks: Type of Admission.",
@@ -119,7 +98,7 @@ def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
 def test_the_numbers_of_drgs_tell_their_category():
     drg = np.array([5, 20, 59, 140, 194, 314, 351, 560, 640, 720, 930, 952, np.nan])
     category = [0, 1, 1, 4, 5, 8, 8, 14, 15, 18, 25, 0, np.nan]
-    assert np.array_equal(mdc_of_drg(drg), category, equal_nan=True)
+    assert np.array_equal(hospital_data.mdc_of_drg(drg), category, equal_nan=True)
 
 
 @one_in(2, "name", ["Facility Id", "Permanent.Facility.Id"])
@@ -135,7 +114,7 @@ def test_every_hospital_is_an_owner(tmp_path, name):
             assert mine.tolist() == np.flatnonzero(table["Facility Id"] == 11 + i).tolist()
             assert np.array_equal(data.targets[i], whole.targets[0][mine])
         assert data.records == (7, 7, 1)
-        for encoding in ("plain", "as-published"):
+        for encoding in ENCODINGS:
             given = {"features": 2, "public_records": 2, "encoding": encoding}
             path = str(tmp_path / "sparcs.csv")
             spec = HospitalData(path=path, split={"column": name}, **given)
@@ -172,10 +151,8 @@ def test_a_name_of_2015_comes_before_its_other_forms(tmp_path):
 @pytest.mark.long
 @needs_real
 def test_the_real_extract_by_hospital():
-    spec = HospitalData(
-        path=str(REAL), features=9, public_records=0, preprocessing="none",
-        split={"column": "Permanent.Facility.Id"},
-    )  # fmt: skip
+    split = {"column": "Permanent.Facility.Id"}
+    spec = HospitalData(path=str(REAL), features=9, split=split, **PLAIN)
     with pytest.raises(DataError, match=r"data.features: given 9; allowed is 27"):
         spec.build(169, None, Streams(1))
     data = spec.model_copy(update={"features": 27}).build(169, None, Streams(1))
@@ -189,24 +166,17 @@ def test_rows_are_named_as_the_file_counts_them(tmp_path):
     """Whatever rows were dropped before them."""
     table = many(30)
     table.loc[[3, 20], "Length of Stay"] = None
-    path = tmp_path / "stays.csv"
-    table.to_csv(path, index=False)
-    dropped = HospitalData(
-        path=str(path), encoding="as-published", features=2, public_records=12, preprocessing="pca"
-    ).build(2, (5, 5), Streams(1))
-    assert [dropped.row_name(row) for row in (2, 3, 27)] == [
-        "row 3 of stays.csv",
-        "row 5 of stays.csv",
-        "row 30 of stays.csv",
-    ]
+    asked = {"features": 2, "public_records": 12, "preprocessing": "pca"}
+    dropped = build(table, tmp_path, 2, (5, 5), encoding="as-published", **asked)
+    rows = [dropped.row_name(row) for row in (2, 3, 27)]
+    assert rows == [f"row {row} of sparcs.csv" for row in (3, 5, 30)]
 
 
 # The synthetic twin.
 
 ORACLE = pytest.mark.oracle("moments of the synthetic hospital stays")
 
-ENCODINGS = ["plain", "as-published"]
-CHUNK_ROWS = calibrated("plain").chunk_rows
+CHUNK_ROWS = hospital_data.calibrated("plain").chunk_rows
 
 
 def twin(records, seed=1, n_owners=None, **fields):
@@ -216,25 +186,28 @@ def twin(records, seed=1, n_owners=None, **fields):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_row_is_the_same_however_many_are_drawn(encoding):
-    few = twin_table(encoding, (100, 50), 10, 20, Streams(1))
-    many = twin_table(encoding, (CHUNK_ROWS + 7, 60, 5), 30, CHUNK_ROWS + 3, Streams(1))
+    few = hospital_data.twin_table(encoding, (100, 50), 10, 20, Streams(1))
+    many = hospital_data.twin_table(
+        encoding, (CHUNK_ROWS + 7, 60, 5), 30, CHUNK_ROWS + 3, Streams(1)
+    )
     ends = np.cumsum([0, CHUNK_ROWS + 7, 60, 5, 30])
-    for mine, first, n in zip(
-        (0, 100, 150, 160), ends[[0, 1, 3, 4]], (100, 50, 10, 20), strict=True
-    ):
+    places = zip((0, 100, 150, 160), ends[[0, 1, 3, 4]], (100, 50, 10, 20), strict=True)
+    for mine, first, n in places:
         assert np.array_equal(few.matrix[mine : mine + n], many.matrix[first : first + n])
         assert np.array_equal(few.target[mine : mine + n], many.target[first : first + n])
 
 
 def test_hospitals_chunks_and_parts_do_not_repeat_each_other():
-    table = twin_table("plain", (2 * CHUNK_ROWS, CHUNK_ROWS), 0, CHUNK_ROWS, Streams(1))
+    table = hospital_data.twin_table(
+        "plain", (2 * CHUNK_ROWS, CHUNK_ROWS), 0, CHUNK_ROWS, Streams(1)
+    )
     parts = table.target.reshape(4, CHUNK_ROWS)
     assert len({part.tobytes() for part in parts}) == 4
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_values_lie_where_real_ones_do(encoding):
-    table = twin_table(encoding, (1500,) * 10, 0, 2000, Streams(1))
+    table = hospital_data.twin_table(encoding, (1500,) * 10, 0, 2000, Streams(1))
     column = dict(zip(table.columns, table.matrix.T, strict=True))
     assert np.isfinite(table.matrix).all()
     assert table.target.min() == 1
@@ -245,20 +218,18 @@ def test_values_lie_where_real_ones_do(encoding):
         ages = sum(x for name, x in column.items() if name.startswith("Age Group="))
         assert np.array_equal(ages, np.ones(len(ages)))
     else:
-        assert tuple(column) == COLUMNS
+        assert tuple(column) == hospital_data.COLUMNS
         assert set(column["Age Group"]) == {18, 30, 50}
         assert set(column["Type of Admission"]) == {1, 2, 3}
         assert np.array_equal(table.matrix, np.rint(table.matrix))
 
 
 def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
-    monkeypatch.setattr(hospital_twin, "LEAST_RECORDS", 50)
+    monkeypatch.setattr(hospital_data, "LEAST_RECORDS", 50)
     by_column = twin(None, n_owners=4, **BY_HOSPITAL)
-    assert by_column.records == twin_sizes(4, Streams(1))
-    assert by_column.notes[1] == (
-        f"Sizes of hospitals were drawn: {min(by_column.records)} to {max(by_column.records)} "
-        "records."
-    )
+    assert by_column.records == hospital_data.twin_sizes(4, Streams(1))
+    least, most = min(by_column.records), max(by_column.records)
+    assert by_column.notes[1] == f"Sizes of hospitals were drawn: {least} to {most} records."
     in_order = twin(by_column.records)
     for mine, same in zip(by_column.features, in_order.features, strict=True):
         assert np.array_equal(mine, same)
@@ -270,12 +241,14 @@ def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
 
 
 def test_sizes_are_those_of_hospitals_with_enough_records():
-    sizes = np.array(twin_sizes(2000, Streams(1)))
-    assert sizes.min() >= LEAST_RECORDS
+    sizes = np.array(hospital_data.twin_sizes(2000, Streams(1)))
+    assert sizes.min() >= hospital_data.LEAST_RECORDS
     quantiles = shipped("hospital_twin.json")["sizes"]
     # 2000 draws: a quantile near the median has a standard error of 1.1 % in probability.
-    assert np.mean(sizes < LEAST_RECORDS * quantiles[10]) == pytest.approx(0.5, abs=0.045)
-    assert sizes.max() <= LEAST_RECORDS * quantiles[-1]
+    assert np.mean(sizes < hospital_data.LEAST_RECORDS * quantiles[10]) == pytest.approx(
+        0.5, abs=0.045
+    )
+    assert sizes.max() <= hospital_data.LEAST_RECORDS * quantiles[-1]
 
 
 def test_a_step_is_shared_by_ten_rows_and_keeps_their_mean():
@@ -305,13 +278,14 @@ def test_the_part_between_hospitals_is_unbiased():
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "HOSPITALS", 400)
     monkeypatch.setattr(calibrate, "ROUNDS", 12)
-    drawn = twin_table("as-published", (200,) * 150, 0, 0, Streams(5))
+    drawn = hospital_data.twin_table("as-published", (200,) * 150, 0, 0, Streams(5))
     hospitals = np.repeat(np.arange(150), 200)
-    used = [COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
-    table = Encoded(drawn.matrix[:, used], drawn.target, tuple(COLUMNS[j] for j in used))
-    law = Twin.from_json(
-        json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals))))
+    used = [hospital_data.COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
+    table = Encoded(
+        drawn.matrix[:, used], drawn.target, tuple(hospital_data.COLUMNS[j] for j in used)
     )
+    stored = json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals)))
+    law = Twin.from_json(json.loads(stored))
     made = np.zeros((30_000, 4), order="F")
     generator = np.random.default_rng(1)
     for start in range(0, 30_000, 200):
@@ -329,20 +303,18 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 @pytest.fixture(scope="module", params=ENCODINGS)
 def both(request):
     """Return the real table and the twin of the same hospitals: matrix, target, hospital each."""
-    frame, _ = read_discharges(str(REAL))
+    frame, _ = hospital_data.read_discharges(str(REAL))
     if request.param == "plain":
-        real = encode_plain(frame, 10_001)
+        real = hospital_data.encode_plain(frame, 10_001)
     else:
-        frame, _ = complete(frame)
-        real = encode_published(frame)
-    numbers = frame[HOSPITAL].factorize()[0]
+        frame, _ = hospital_data.complete(frame)
+        real = hospital_data.encode_as_published(frame)
+    numbers = frame[hospital_data.HOSPITAL].factorize()[0]
     sizes = np.bincount(numbers)
-    made = twin_table(request.param, sizes.tolist(), 0, 0, Streams(3))
+    made = hospital_data.twin_table(request.param, sizes.tolist(), 0, 0, Streams(3))
     used = [made.columns.index(name) for name in real.columns]
-    return (
-        (real.matrix, real.target, numbers),
-        (made.matrix[:, used], made.target, np.repeat(np.arange(len(sizes)), sizes)),
-    )
+    whose = np.repeat(np.arange(len(sizes)), sizes)
+    return (real.matrix, real.target, numbers), (made.matrix[:, used], made.target, whose)
 
 
 @needs_real
