@@ -49,20 +49,11 @@ def test_indicators_are_the_schemas_and_the_unlisted_have_none(tmp_path):
 
 
 def test_codes_are_the_public_rows_mean_stays(tmp_path):
-    rows = [{**ONE, "CCS Diagnosis Code": code, "Length of Stay": days}
-            for code, days in [(7, 100), (8, 90), (9, 80), (7, 2), (7, 4), (8, 12)]]  # fmt: skip
-    data = build(frame(*rows), tmp_path, records=(3,), features=35, public_records=3)
-    mean = 6.0  # of 2, 4 and 12 days: private rows have no part in it
-    by_code = {
-        7: 6 + hospital_data.PRIOR_ROWS * mean,
-        8: 12 + hospital_data.PRIOR_ROWS * mean,
-        9: hospital_data.PRIOR_ROWS * mean,
-    }
-    expected = [
-        by_code[7] / (2 + hospital_data.PRIOR_ROWS),
-        by_code[8] / (1 + hospital_data.PRIOR_ROWS),
-        mean,
-    ]
+    codes, days = [7, 8, 9, 7, 7, 8], [100, 90, 80, 2, 4, 12]
+    table = frame(*[ONE] * 6).assign(**{"CCS Diagnosis Code": codes, "Length of Stay": days})
+    data = build(table, tmp_path, records=(3,), features=35, public_records=3)
+    mean, prior = 6.0, hospital_data.PRIOR_ROWS  # of 2, 4 and 12 days: private rows have no part
+    expected = [(6 + prior * mean) / (2 + prior), (12 + prior * mean) / (1 + prior), mean]
     assert named(data)["CCS Diagnosis Code, mean stay"] == pytest.approx(expected, rel=1e-15)
 
 
