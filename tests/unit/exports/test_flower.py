@@ -9,9 +9,12 @@ import os
 import re
 import time
 import tokenize
+from functools import partial
+from itertools import chain, cycle, islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
@@ -25,13 +28,14 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
-from tests import tables
 from tests.one_in import one_in
+from tests.tables import composed
+from tests.tables import table as table_of_cases
 from tests.unit.exports.banks import BANKS, banks, north
 from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
 PUSH = {"protocol": {"kind": "push"}}
-TABLE = tables.table(__file__, "flower.toml")
+TABLE = table_of_cases(__file__, "flower.toml")
 ALGORITHMS = TABLE["algorithms"]
 
 
@@ -52,24 +56,13 @@ def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
         assert len(y) == owner["records"]
 
 
-@one_in(4, ("names", "spellings"), [
-    (("No", "yes"), ("no", " NO ", "YES", "yes", "maybe")),
-    (("0", "1"), ("1,0", "0,00", "1.0", "1e0", "true", "2")),
-    (("1",), ("0", "-1", "1,0", "1")),
-    (("0",), ("1", "0.0")),
-    (("false", "true"), ("TRUE", "1", "0,0", "yes")),
-    (("Yes", "yes"), ("Yes", "yes", "YES")),
-])  # fmt: skip
+@one_in(4, ("names", "spellings"), TABLE["labels"])
 def test_a_client_reads_the_labels_that_the_simulation_reads(scenario, tmp_path, names, spellings):
-    for file in ("loans", *BANKS):
-        lines = (tmp_path / f"{file}.csv").read_text(encoding="utf-8").splitlines()
-        rows = [line.rpartition(",")[0] for line in lines]
-        texts = [f'"{spellings[place % len(spellings)]}"' for place in range(len(rows) - 1)]
-        if file == "loans":
-            texts = [text for n in BANKS.values() for text in texts[:n]]  # as in their own tables
-            texts += [names[place % len(names)] for place in range(100)]
-        text = "\n".join(map(",".join, zip(rows, ["rate", *texts], strict=True)))
-        (tmp_path / f"{file}.csv").write_text(text, encoding="utf-8")
+    cells = {bank: [*islice(cycle(spellings), n)] for bank, n in BANKS.items()}
+    cells["loans"] = [*chain(*cells.values()), *islice(cycle(names), 100)]  # the last are public
+    for file, texts in cells.items():
+        frame = pd.read_csv(tmp_path / f"{file}.csv", dtype=str, keep_default_na=False)
+        frame.assign(rate=texts).to_csv(tmp_path / f"{file}.csv", index=False)
     model = {"kind": "logistic", "regularisation": 0.01, "intercept": True}
     declared = {"rate": {"kind": "classes", "values": [*names]}} if "Yes" in names else {}
     scenario = scenario.replace(model=model, data={"columns": declared})
@@ -191,27 +184,31 @@ def play(request, scenario, tmp_path) -> Play:
     return Play(scenario.replace(**request.param), tmp_path)
 
 
-def test_owners_without_budget_end_the_run_even_if_answers_are_lost(play):
-    _, owners = play.begin({0: 2, 1: 3, 2: 1})
-    owners[0].lost = True
-    model = play.end()
-    assert model["end"] == "no owner has budget left"
-    assert {place: owner.charged for place, owner in owners.items()} == {0: 2, 1: 3, 2: 1}
-    assert {each["status"] for each in model["owners"].values()} == {"spent"}
-
-
-def test_an_owner_that_is_silent_is_named_and_the_others_go_on(play, caplog):
-    _, owners = play.begin(updates=6, patience=5.0)
-    owners[1].silent = True
-    model = play.end()
-    name = play.plan["owners"][1]["name"]
-    first = next(text for text in caplog.messages if "gives no answer" in text)
-    assert first == (
-        f"{name} gives no answer (asked again in 10 s): if this continues, start its node again"
-    )
-    assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15, "lost": 0}
-    rows = play.exchanges()
-    assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
+@pytest.mark.parametrize("case", TABLE["plays"].values(), ids=TABLE["plays"])
+def test_a_run_ends_and_is_logged_as_its_owners_do(play, caplog, case):
+    """With owners as they are set at the beginning, and at times."""
+    if "answers" in case:
+        allowed = [{**owner, "answers": case["answers"]} for owner in play.plan["owners"]]
+        play.plan |= {"owners": allowed}
+    left = dict(enumerate(case.get("left", [15, 15, 15])))
+    world, owners = play.begin(left, **case.get("changes", {}))
+    for time_, place, what in case.get("set", ()):
+        change = partial(vars(owners[place]).update, composed({}, [what]))
+        world.at.append((time_, change))
+    model = play.end(case.get("wait", 600.0), complete=case.get("complete", True))
+    assert model["end"] == case.get("end", "all updates are made")
+    assert {**model["owners"], **case.get("owners", {})} == model["owners"]
+    found = {
+        "statuses": [owner["status"] for owner in model["owners"].values()],
+        "charged": [owner.charged for owner in owners.values()],
+        "silent": sorted({row.split(",")[0] for row in play.exchanges() if row.endswith(",")}),
+        "messages": caplog.messages[: case.get("told")],
+    }
+    assert {key: case.get(key, value) for key, value in found.items()} == found
+    assert min((at for at, _, query in world.sent if query), default=600.0) >= case.get("wait", 0.0)
+    assert case.get("over", 0.0) <= world.now() < case.get("over", 1e5) + 5
+    assert len(world.sent) < 30 or "over" not in case
+    assert all(owners[place].charged > 0 for place in case.get("asked", ()))
 
 
 def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(play):
@@ -238,39 +235,6 @@ def test_every_owner_has_connected_before_the_first_query(play, caplog):
     assert caplog.messages == []
 
 
-def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(play, caplog):
-    world, _ = play.begin(dict.fromkeys(range(2), 15), updates=6)
-    model = play.end(wait=120.0)
-    assert caplog.messages == ["continues without west: never connected"]
-    assert min(at for at, _, query in world.sent if query) >= 120
-    assert model["owners"]["west"] == {
-        "status": "never connected",
-        "answers": 0,
-        "of": 15,
-        "lost": 0,
-    }
-
-
-def test_a_run_in_which_every_owner_refuses_says_why_and_ends(play, caplog):
-    world, owners = play.begin()
-    for place, reason in enumerate((1, 2, 0)):
-        owners[place].refusal = reason
-    world.at.append((60.0, lambda: setattr(owners[0], "refusal", 2)))
-    model = play.end(wait=600.0, complete=False)
-    assert model["end"] == "no owner can answer"
-    assert [each["status"] for each in model["owners"].values()] == [
-        "refused: no ledger", "refused: no ledger", "refused: refused"
-    ]  # fmt: skip
-    assert 600 <= world.now() < 605
-    assert caplog.messages == [
-        "north refuses (no table): its own log has the reason",
-        "south refuses (no ledger): its own log has the reason",
-        "west refuses (refused): its own log has the reason",
-        "north refuses (no ledger): its own log has the reason",
-    ]
-    assert len(world.sent) < 30  # 600 seconds
-
-
 def test_a_run_to_which_nobody_connects_ends(play, tmp_path):
     (tmp_path / "model.json").write_text("of an earlier run", encoding="utf-8")
     play.world = World({}, lambda: 1.0)
@@ -293,16 +257,6 @@ def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_p
     assert left == pytest.approx((30 - 13) * world.now() / 30 / 60, rel=0.1)
 
 
-def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
-    play = Play(scenario, tmp_path)
-    world, owners = play.begin(updates=20)
-    owners[0].refusal = 1
-    world.at.append((5.0, lambda: setattr(owners[0], "refusal", None)))
-    play.end()
-    assert owners[0].charged > 0
-    assert caplog.messages == ["north refuses (no table): its own log has the reason"]
-
-
 def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
     world, owners = play.begin(dict.fromkeys(range(3), 10_000), updates=10_000, patience=120.0)
     for owner in owners.values():
@@ -313,17 +267,6 @@ def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
     queries = [at for at, node, query in world.sent if node == 101 and query]
     assert 4 <= len(queries) <= 16  # after 130 s, 140 s, 160 s, ... at most 720 s
     assert np.diff(queries).min() >= 120
-
-
-def test_the_server_counts_answers_whatever_ledgers_say(play, caplog):
-    allowed = [{**owner, "answers": 4} for owner in play.plan["owners"]]
-    _, owners = play.begin({0: 4, 1: 4, 2: 400}, owners=allowed)  # as two ledgers, or one restored
-    model = play.end()
-    assert model["end"] == "no owner has budget left"
-    assert [owner.charged for owner in owners.values()] == [4, 4, 4]
-    assert caplog.messages == [
-        "west's ledger has charged fewer answers than arrived: a second or a restored one"
-    ]
 
 
 def test_a_second_node_of_an_owner_is_reported_and_not_asked(play, caplog):
