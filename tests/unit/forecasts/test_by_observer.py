@@ -36,22 +36,22 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
     assert transcript.psi_alone_above == sum(found.alone > found.psi)
     assert every.quieter == pytest.approx(3**-0.5, rel=1e-4)  # three owners' noise is in a sum
     assert (sums.quieter, sums.psi) == pytest.approx((every.quieter, every.psi), rel=1e-4)
-    assert every.psi is not None
     assert every.psi - found.noise_free == pytest.approx(found.cost_of_privacy / 3, rel=1e-3)
     assert last.epsilon < every.epsilon < transcript.epsilon
-    above = [each.psi_alone_above for each in found.observers]
-    assert above == [1, 2, 3, 2]
+    assert [each.psi_alone_above for each in found.observers] == [1, 2, 3, 2]
 
 
 @one_in(2, "sees", ["all", "last"])
 def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees):
     budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
     scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
-    found = {each.name: each for each in forecast(scenario, judged=None).observers}
-    noise = found[f"{sees} models" if sees == "all" else "last model"].quieter
-    louder = [
-        gaussian_epsilon(gaussian_multiplier(each, 1e-5) * noise, 1e-5) for each in (1.0, 2.0, 3.0)
+    [noise] = [
+        each.quieter
+        for each in forecast(scenario, judged=None).observers
+        if each.name.startswith(sees)
     ]
+    multipliers = [gaussian_multiplier(each, 1e-5) * noise for each in (1.0, 2.0, 3.0)]
+    louder = [gaussian_epsilon(each, 1e-5) for each in multipliers]
     less = load(SCENE, (MANY, f"privacy.epsilon={louder}", f"privacy.observer.sees={sees}"))[0]
     trace = simulate(less.network, Streams(1).within("replicate", 1))
     accountant = less.privacy.accountant_for(3, less.run.updates)
@@ -64,36 +64,29 @@ def test_the_screen_and_json_have_all():
     found = of_many()
     told = lines(found)
     head = next(at for at, line in enumerate(told) if "ε against" in line)
-    assert told[head].split() == ["ε", "against", "at", "most", "noise", "ψ", "then",
-                                  "ψ", "alone", "above"]  # fmt: skip
+    assert " ".join(told[head].split()) == "ε against at most noise ψ then ψ alone above"
     assert told[head + 1].split()[:3] == ["transcript", "2", "1"]
-    raw = json.loads(as_json(found))
-    assert [each["psi_alone_above"] for each in raw["observers"]] == [
-        each.psi_alone_above for each in found.observers
-    ]
-    assert raw["observers"][2]["observer"] == "an observer of the last central model alone"
+    raw = json.loads(as_json(found))["observers"]
+    above = [each.psi_alone_above for each in found.observers]
+    assert [each["psi_alone_above"] for each in raw] == above
+    assert raw[2]["observer"] == "an observer of the last central model alone"
 
 
 def test_where_one_observer_applies_nothing_is_said_of_any():
-    for settings in (
-        ("privacy.mechanism=laplace", "privacy.observer.kind=transcript"),
-        ("privacy.mechanism=none", "privacy.observer.kind=transcript"),
-    ):
-        scenario = load(SCENE, settings)[0]
-        found = forecast(scenario, judged=None)
+    for mechanism in ("laplace", "none"):
+        settings = f"privacy.mechanism={mechanism}", "privacy.observer.kind=transcript"
+        found = forecast(load(SCENE, settings)[0], judged=None)
         assert found.observers == ()
         assert "observers" not in json.loads(as_json(found))
         assert not any("ε against" in line for line in lines(found))
 
 
 def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them():
-    gossip = load(
-        SCENE,
-        (
-            "protocol={kind='gossip', graph={kind='ring'}}",
-            "algorithm={kind='averaging', step=0.2}",
-            "privacy.budget={kind='per-owner-cap', answers=1}",
-            "privacy.observer={kind='node', colluding=[2]}",
-        ),
-    )[0]
+    settings = (
+        "protocol={kind='gossip', graph={kind='ring'}}",
+        "algorithm={kind='averaging', step=0.2}",
+        "privacy.budget={kind='per-owner-cap', answers=1}",
+        "privacy.observer={kind='node', colluding=[2]}",
+    )
+    gossip = load(SCENE, settings)[0]
     assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]

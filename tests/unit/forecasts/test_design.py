@@ -1,3 +1,6 @@
+"""Steps, lengths and caps that are tuned, and the choices among which runs decide."""
+
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,14 +12,15 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, along, ends
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, along, ends, winner
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
-from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
+from asyncdp_sim.forecasts.population import CHOSEN, affordable, choosing, population
 from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
+from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks
 
 EQUAL = (2000, 2000, 2000)
@@ -32,14 +36,17 @@ def scenario(records=EQUAL, **changes):
     return Scenario.model_validate(raw)
 
 
+DIVERGES = "the learning diverges"
+
+
 @pytest.mark.parametrize(
     ("psi", "reach", "said"),
     [
-        (-1e190, 1.0, "the learning diverges"),
-        (np.inf, 1.0, "the learning diverges"),
-        (0.5, np.inf, "the learning diverges"),
-        (-1e-12, 1.0, ""),
-        (0.5, 9.0, "the projection onto Θ may act"),
+        (-1e190, 1, DIVERGES),
+        (np.inf, 1, DIVERGES),
+        (0.5, np.inf, DIVERGES),
+        (-1e-12, 1, ""),
+        (0.5, 9, "the projection onto Θ may act"),
     ],
 )
 def test_an_exact_psi_that_rounding_has_made_is_refused(psi, reach, said):
@@ -55,14 +62,7 @@ def exactly(setting, asked):
     return np.inf if isinstance(found, tuple) else float(found.psi[-1])
 
 
-@pytest.mark.parametrize(
-    ("rho", "updates"),
-    [
-        (3.0, 60),
-        pytest.param(1e-9, 4, marks=pytest.mark.long),
-        pytest.param(1e4, 300, marks=pytest.mark.long),
-    ],
-)
+@one_in(3, ("rho", "updates"), [(3.0, 60), (1e-9, 4), (1e4, 300)])
 def test_no_step_and_length_nearby_are_much_better(rho, updates):
     asked = scenario(EQUAL, algorithm={"rho": rho}, run={"updates": updates})
     best = tune(asked, replicates=40).best.setting
@@ -145,9 +145,11 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
     with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
     diverges = [np.full((2, 1), np.inf)]
-    monkeypatch.setattr(
-        contest, "along", lambda cells, *_, **__: (np.ones(1), diverges * len(cells))
-    )
+
+    def lost(cells, *_, **__):
+        return np.ones(1), diverges * len(cells)
+
+    monkeypatch.setattr(contest, "along", lost)
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
 
@@ -164,25 +166,22 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     assert ratio - half > 10
 
 
-@pytest.fixture(scope="module")
-def short():
-    """Return a search among short runs by simulation, and the numbers of all of its runs."""
+def test_runs_that_chose_are_none_of_those_reported(monkeypatch):
     asked = []
 
     def seen(scenarios, numbers, *rest, **how):
         asked.extend(numbers)
         return along(scenarios, numbers, *rest, **how)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contest, "along", seen)
-        patch.setattr(contest, "longest", lambda *_: 60)
-        return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
-
-
-def test_runs_that_chose_are_none_of_those_reported(short):
-    _, asked = short
+    monkeypatch.setattr(contest, "along", seen)
+    monkeypatch.setattr(contest, "longest", lambda *_: 60)
+    tune(scenario(privacy=CAPPED), replicates=4)
     compared = CHOOSING + 4  # the best and the given one, by runs that found neither
-    assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4), *range(compared, compared + 4)}
+    assert {*asked} == {
+        *range(1, 5),
+        *range(CHOOSING, CHOOSING + 4),
+        *range(compared, compared + 4),
+    }
 
 
 @pytest.mark.parametrize(
@@ -203,8 +202,10 @@ def test_the_least_value_lies_between_three_that_are_known(before, after, least)
 
 
 def test_settings_of_private_records_are_said_to_be():
-    known = population(scenario(), private=False)
-    asked = scenario().replace(description="Of three banks.")
+    known, asked = (
+        population(scenario(), private=False),
+        scenario().replace(description="Of three banks."),
+    )
     assert choosing(asked, known) == asked
     object.__setattr__(known, "private", True)
     told = choosing(asked, known)
@@ -258,3 +259,61 @@ def test_steps_with_one_cap_are_one_fold(monkeypatch):
     assert (best[0], given[0]) == ({found.best.setting.answers}, {45})
     doubled = [*dict.fromkeys(cap for caps, *_ in searched[:-1] for cap in caps)]
     assert all(round(np.log2(cap / doubled[0]), 1) % 1 < 0.11 for cap in doubled)
+
+
+# Choices compared by runs: who wins, what is told of the winner, and how sure that is.
+
+
+def drawn(seed, mean, numbers):
+    """Return made-up ψ of some replicates: a part that all choices share, and one of their own."""
+    shared = [np.random.default_rng([number]).gamma(4.0) / 4 for number in numbers]
+    own = [np.random.default_rng([number, seed]).gamma(4.0) / 4 for number in numbers]
+    return mean * (np.array(shared) + np.array(own)) / 2
+
+
+def test_the_best_wins_and_the_worst_is_last():
+    plays = [partial(drawn, 1, mean) for mean in (5.0, 1.0, 9.0, 3.0, 2.0, np.inf)]
+    told = []
+    order = winner(plays, 40, lambda *said: told.append(said))
+    assert order[:2] == [1, 4]
+    assert order[-1] == 5
+    assert sorted(order) == [0, 1, 2, 3, 4, 5]
+    assert {(doing, total) for doing, _, total in told} == {
+        ("comparing 6 choices: runs", told[-1][1])
+    }
+    assert told[-1][1] == told[-1][2] > 6 * 8  # all that is to do is done in the end
+
+
+def test_a_choice_is_never_run_twice_in_the_same_replicate():
+    seen = {0: [], 1: [], 2: []}
+
+    def play(at, numbers):
+        seen[at] += numbers
+        return np.full(len(numbers), float(at))
+
+    assert winner([partial(play, at) for at in seen], 30) == [0, 1, 2]
+    assert seen[0] == list(range(CHOOSING, CHOOSING + 30))
+    assert seen[2] == list(range(CHOOSING, CHOOSING + 8))
+
+
+def test_what_diverges_is_told_as_such():
+    lost = Played(np.array([1.0, np.inf, 2.0]))
+    fine = Played(np.array([1.0, 1.5, 2.0]))
+    assert str(lost) == "ψ not finite in 1 of 3 runs"
+    assert str(fine).startswith("ψ 1.5 ± 1.2")
+    assert lost.half_width == np.inf
+    assert lost.over(fine)[0] == np.inf
+    assert contest.ratio_of_psi(lost.over(fine), "as given", "of the best") == (
+        "not a number: ψ as given is not finite"
+    )
+    assert contest.following([("x", lost)], fine) == [
+        "next best x; not comparable with ψ of the best"
+    ]
+
+
+@pytest.mark.parametrize(("updates", "runs"), [(10, 100), (10_000, 25), (10**9, 10)])
+def test_long_work_has_fewer_runs(updates, runs):
+    scenario = Scenario.model_validate(banks())
+    found = affordable(scenario, build_dataset(scenario), updates)
+    assert found == pytest.approx(runs, rel=0.05)
+    assert affordable(scenario, build_dataset(scenario), updates, 4) == 4

@@ -15,7 +15,6 @@ from asyncdp_sim.forecasts.advice.market import buy, demand
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.formulas.market import Demand, cheapest
-from asyncdp_sim.theory.prediction import Unknown
 from tests.tables import table
 from tests.together import together
 from tests.unit.forecasts.banks import banks
@@ -71,31 +70,25 @@ def test_what_cannot_be_is_refused(prices, target, said):
         cheapest(WANTED, prices, target)
 
 
-def measured(scenario: Scenario, **options) -> Demand:
-    return demand(population(scenario.base(), private=False), **options)
-
-
 def exactly(scenario: Scenario) -> Demand:
     """Return the same by the recursions of exact moments."""
     known = population(scenario.base(), private=False)
-    law = answering(scenario.network)
-    assert not isinstance(law, Unknown)
-    algorithm, process = process_of(known, known.objective, law.chosen)
+    chosen = answering(scenario.network).chosen
+    algorithm, process = process_of(known, known.objective, chosen)
 
     def psi(noise=None):
         found = moments(process, noise, initial=algorithm.initial).expected_excess()
         return found[-1] / known.objective.least
 
-    variance = known.problem.task.reply.noise.variance
+    noise = np.diag(known.problem.task.reply.noise.variance)  # of one owner alone
     own = scenario.privacy.epsilons(scenario.owners.count)
-    noise = np.diag(variance)  # of one owner alone
-    return Demand(psi(), (np.array(list(map(psi, noise))) - psi()) * own**2)
+    return Demand(psi(), (np.array([*map(psi, noise)]) - psi()) * own**2)
 
 
 def test_the_cost_of_noise_is_that_of_exact_moments():
     """Of 400 runs: to 10 % of all, and to 25 % of each owner's."""
     scenario = Scenario.model_validate(banks())
-    found, exact = measured(scenario), exactly(scenario)
+    found, exact = demand(population(scenario, private=False)), exactly(scenario)
     assert found.free == pytest.approx(exact.free, rel=0.1)
     assert found.loss == pytest.approx(exact.loss, rel=0.25)
     assert found.loss.sum() == pytest.approx(exact.loss.sum(), rel=0.15)
@@ -128,7 +121,7 @@ def test_where_psi_is_not_affine_noise_has_no_price(reason):
     raw["data"] |= {"labels": True} if "logistic" in reason else {}
     said = f"^given a scenario whose noise has no price, because {reason}.*; to compare budgets "
     with pytest.raises(SpecError, match=said):
-        measured(Scenario.model_validate(raw))
+        demand(population(Scenario.model_validate(raw), private=False))
 
 
 def test_the_catalogues_budgets_are_the_cheapest_for_their_targets():

@@ -1,7 +1,5 @@
 """The step of an update in place of ρ: one number everywhere, and how far it takes the model."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,18 +10,17 @@ from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import lines
 from asyncdp_sim.theory.formulas.convergence import contraction
+from tests.tables import table
 from tests.unit.forecasts.banks import banks
 
 RHO, T, N, SIGMA = 30.0, 60, 3, 0.1
 STEP = N * RHO / (T**2 * SIGMA)
 
 
-def scenario(step: float | None = STEP, *, updates: int = T, **changes: Any) -> Scenario:
+def scenario(step=STEP, *, updates=T):
     raw = banks((400, 400, 400), (1.0, 2.0, 0.5), updates, RHO)
     if step is not None:
         raw["algorithm"] = {"kind": "async-gossip", "step": step}
-    for part, values in changes.items():
-        raw[part] = raw.get(part, {}) | values
     return Scenario.model_validate(raw)
 
 
@@ -32,11 +29,11 @@ BY_RHO = scenario(None)
 
 @pytest.mark.parametrize("learning", ["replay", "live"])
 def test_runs_by_the_step_are_those_by_its_rho(learning):
-    ends = [
+    by_step, by_rho = (
         run(each.replace(run={"learning": learning}), numbers=range(1, 5)).summary["psi_final"]
         for each in (scenario(), BY_RHO)
-    ]
-    assert ends[0]["mean"] == pytest.approx(ends[1]["mean"], rel=1e-9)
+    )
+    assert by_step["mean"] == pytest.approx(by_rho["mean"], rel=1e-9)
 
 
 def test_forecasts_by_the_step_are_those_by_its_rho():
@@ -71,26 +68,18 @@ def test_the_contraction_is_that_of_the_mean_path(curvature, central_step):
         moved[0] = middle - beta * SIGMA * middle
         after += moved / owners
     slowest = np.abs(np.linalg.eigvals(after)).max()
-    left = contraction(
-        curvature, owners, step=step, sigma=SIGMA, updates=updates, central_step=central_step
-    )
+    how = {"step": step, "sigma": SIGMA, "updates": updates, "central_step": central_step}
+    left = contraction(curvature, owners, **how)
     assert left == pytest.approx(slowest**updates, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        {"kind": "collab-1", "rho": 700.0},
-        {"kind": "collab-2", "step": 0.1},
-        {"kind": "parameter-server", "step": 0.05, "exponent": 0.6},
-        {"kind": "fedasync", "step": 0.1, "mixing": 0.2},
-        {"kind": "fedbuff", "step": 0.1, "server_step": 0.2, "buffer": 1},
-    ],
-    ids=lambda algorithm: algorithm["kind"],
-)
+ALGORITHMS = table(__file__, "scenes.toml")["one_owner"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm["kind"])
 def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm):
     raw = banks((400,), (np.inf,), T, RHO) | {"algorithm": algorithm}
-    raw["data"] = raw["data"] | {"features": 1}
+    raw["data"]["features"] = 1
     answers = algorithm["kind"].startswith("fed")
     raw["protocol"] = {"kind": "request" if answers else "rounds"}
     alone = Scenario.model_validate(raw)
