@@ -77,9 +77,7 @@ PRICE = {"budget": {"kind": "until-spent", "per_answer": 0.3}}  # 16 answers, 0.
 
 
 @pytest.mark.parametrize(("changes", "most"), [({}, 1.002), (GAUSSIAN, 1.25), (PRICE, 1.002)])
-def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulated(
-    tmp_path: Path, changes: dict, most: float
-) -> None:
+def test_all_answers_cost_what_is_allowed_by_noise_as_simulated(tmp_path, changes, most):
     from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path).replace(privacy=changes), 1.0)
@@ -94,9 +92,7 @@ def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulate
         np.testing.assert_array_equal(np.round(drawn / noise.grid) * noise.grid, drawn)
 
 
-def test_a_client_charges_each_answer_and_refuses_when_its_budget_is_spent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_charges_each_answer_and_refuses_when_all_is_spent(tmp_path, monkeypatch):
     settings = north(tmp_path, monkeypatch)
     assert owner.respond(settings, None)[0]["left"] == 15
     for left in range(14, -1, -1):

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,9 +43,7 @@ def _spin() -> None:
 
 
 @pytest.mark.parametrize("busy", [0, 4])
-def test_a_real_run_is_one_of_the_runs_simulated_with_its_latencies(
-    tmp_path: Path, busy: int
-) -> None:
+def test_a_real_run_is_one_of_the_runs_simulated_with_its_latencies(tmp_path, busy):
     budget = {"kind": "per-owner-cap", "answers": ANSWERS}
     scenario = banks(tmp_path).replace(privacy={"budget": budget}, run={"updates": UPDATES})
     with closing(Loopback(tmp_path)) as network, _busy(busy):

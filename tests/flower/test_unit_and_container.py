@@ -104,9 +104,7 @@ def _starts(command: list[str], environment: dict[str, str], folder: Path) -> No
 
 
 @contextmanager
-def _running(
-    command: list[str], environment: dict[str, str], folder: Path
-) -> Iterator[Callable[[], str]]:
+def _running(command, environment, folder) -> Iterator[Callable[[], str]]:
     """Run a command, and give what returns its output so far; at the end it is killed."""
     log = folder / f"{Path(command[0]).name}.log"
     path = {"PATH": f"{Path(command[0]).parent}:{os.environ['PATH']}"}

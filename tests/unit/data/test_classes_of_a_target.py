@@ -13,7 +13,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.grid import grid
-from tests import scenes
+from tests import scenes, tables
 
 ROWS, PUBLIC = 90, 30
 PAIRS = [("0", "1"), ("-1", "1"), ("no", "yes"), ("bad", "good"), ("false", "true"), ("1", "2")]
@@ -29,16 +29,11 @@ def table(classes, seed=0):
 
 def scenario(folder, frame, form="csv", model=None, **data):
     """Return a scenario of the table, with a logistic model if no other is said."""
-    asked = {"features": 2, "owner_column": "site", "public_records": PUBLIC} | data
+    asked = tables.table(__file__, "classes_of_a_target.toml")
     path = of_frame(folder, frame, f"table.{form}", public_records=PUBLIC).path
-    return scenes.scenario(
-        run={"updates": 4},
-        owners={"records": None},
-        data={"kind": "table", "path": path, "target": "y", "preprocessing": "pca"} | asked,
-        model={"kind": "logistic", "regularisation": 0.1} | (model or {}),
-        algorithm={"rho": 1.0},
-        privacy={"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
-    )
+    asked["data"] |= {"path": path, "public_records": PUBLIC} | data
+    asked["model"] |= model or {}
+    return scenes.scenario(owners={"records": None}, **asked)
 
 
 def labels(classes, positive):

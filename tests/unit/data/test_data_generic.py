@@ -9,25 +9,14 @@ from tests.tables import table
 
 ORACLE = pytest.mark.oracle("encoded rows of a table")
 
-TABLE = pd.DataFrame(
-    {
-        "hospital": [7, 7, 3, 3, 7, 3],
-        "age": [10.0, np.nan, 30.0, 40.0, 50.0, 70.0],
-        "sex": ["F", "M", None, "X", "M", "F"],
-        "admitted": pd.to_datetime(
-            ["1970-01-02"] * 3 + ["1970-01-01 12:00", None, "1970-01-05"], format="ISO8601"
-        ),
-        "los": [1, 2, 3, 4, 5, 6],
-    }
-)
+NOTES = table(__file__, "data_generic.toml")
+TABLE = pd.DataFrame(NOTES["table"])
+TABLE["admitted"] = pd.to_datetime(TABLE["admitted"], format="ISO8601")
 
 
 def build(folder, n_owners=2, records=(2, 2), frame=TABLE, name="t.parquet", **fields):
     fields = {"target": "los", "features": 4, "public_records": 2} | fields
     return of_frame(folder, frame, name, **fields).build(n_owners, records, Streams(1))
-
-
-NOTES = table(__file__, "data_generic.toml")
 
 
 @ORACLE
@@ -72,10 +61,7 @@ def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, 
     assert np.array_equal(data.targets[0], [1, np.nan], equal_nan=True)
     assert data.targets[1].tolist() == [3, 4]
     assert data.features[0].tolist() == [[7, 10, 0], [0, 0, 0]]
-    assert data.notes[-1] == (
-        "From private rows: Records without a target: 1. Their loss and gradient are 0, "
-        "and n_i counts them."
-    )
+    assert data.notes[-1] == NOTES["without_a_target"]
 
 
 def test_missing_public_cells_are_not_counted_with_private_ones(tmp_path):
@@ -96,10 +82,7 @@ def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_
     assert data.notes[-1].startswith("From private rows: Records with a number above 1e+50: 2.")
     with pytest.raises(DataError) as caught:
         build(tmp_path, 1, (1,), public_records=5, **asked)
-    assert str(caught.value) == (
-        "data.public_records: given 5, with 1e+51 in column 'age' of row 2 of t.parquet; allowed "
-        "are public rows of numbers up to 1e+50"
-    )
+    assert str(caught.value) == NOTES["too_large"]
 
 
 def test_without_public_rows_every_column_is_one_of_numbers(tmp_path):

@@ -69,18 +69,11 @@ def test_as_published(tmp_path):
 
 def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
     own = {name: [row.get(name) for row in ROWS["own_codes"]] for name in ROWS["own_codes"][1]}
-    table = (
-        frame(ONE, {**TWO, "Length of Stay": 120})
-        .assign(**own)
-        .rename(columns=RENAMED)
-        .drop(columns=["APR MDC Code", "Type of Admission"])
-    )
+    table = frame(ONE, {**TWO, "Length of Stay": 120}).assign(**own).rename(columns=RENAMED)
+    table = table.drop(columns=["APR MDC Code", "Type of Admission"])
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=8)
     assert data.features[0].tolist() == ROWS["of_own_codes"]
-    assert data.notes[1:] == (
-        "APR MDC Code: worked out from the DRG's number.",
-        "Published columns that the table lacks: Type of Admission.",
-    )
+    assert data.notes[1:] == tuple(ROWS["notes_of_own_codes"])
     plain = build(table, tmp_path, records=(2,), features=28)
     assert plain.notes[-1] == "Columns missing from the table, left out: Type of Admission."
     assert named(plain)["APR Risk of Mortality=Extreme"] == [0, 1]
@@ -328,10 +321,10 @@ def r_squared(x, y, theta):
 @needs_real
 def test_the_twin_learns_like_the_real_table(both):
     """R² of ridge with σ = 1e-5, and of the model that the other table gives."""
-    models = [
-        np.linalg.solve(2 * x.T @ x / len(y) + 1e-5 * np.eye(x.shape[1]), 2 * x.T @ y / len(y))
-        for x, y, _ in both
-    ]
+    models = []
+    for x, y, _ in both:
+        hessian = 2 * x.T @ x / len(y) + 1e-5 * np.eye(x.shape[1])
+        models.append(np.linalg.solve(hessian, 2 * x.T @ y / len(y)))
     own = [r_squared(x, y, theta) for (x, y, _), theta in zip(both, models, strict=True)]
     crossed = [r_squared(x, y, theta) for (x, y, _), theta in zip(both, models[::-1], strict=True)]
     assert own[1] == pytest.approx(own[0], abs=0.02)

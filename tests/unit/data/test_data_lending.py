@@ -208,14 +208,11 @@ def test_lines_that_are_no_loans_move_no_loan():
     lines = pd.DataFrame([ONE, summary, ONE, summary])
     loans, notes = lending_data.loan_rows(lines, public_records=1)
     assert list(loans.index) == [0, 1, 2]
-    behind, other = (
-        "1 lines behind the last loan were skipped.",
-        "without an interest rate are no loans.",
-    )
-    assert notes == (behind, f"1 lines {other}")
+    other = "lines without an interest rate are no loans."
+    assert notes == ("1 lines behind the last loan were skipped.", f"1 {other}")
     loans, notes = lending_data.loan_rows(lines)  # without public rows the last loan is private
     assert list(loans.index) == [0, 1, 2, 3]
-    assert notes == (f"2 lines {other}",)
+    assert notes == (f"2 {other}",)
     assert np.isnan(lending_data.encode_plain(loans).target).tolist() == [False, True, False, True]
     with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
         lending_data.loan_rows(frame().assign(int_rate="?"))
@@ -327,10 +324,8 @@ def test_a_row_is_of_the_table_s_block_and_blocks_recur(row, expected):
 
 
 def drawn(write, rows):
-    matrix, target = (
-        np.zeros((rows, len(lending_data.calibrated("plain", "body").columns))),
-        np.zeros(rows),
-    )
+    columns = lending_data.calibrated("plain", "body").columns
+    matrix, target = np.zeros((rows, len(columns))), np.zeros(rows)
     write(matrix, target, Streams(1).generator("data", "twin"))
     return np.c_[matrix, target]
 
@@ -398,15 +393,9 @@ def distances(encoding, **fields):
     spec = LendingData(encoding=encoding, features=10, public_records=10_001, **fields)
     data = spec.build(1, (lending_data.TABLE_ROWS,), Streams(1))
     x, y = data.features[0], data.targets[0]
-    starts = range(0, lending_data.TABLE_ROWS, lending_data.BLOCK_ROWS)
-    blocks = [
-        whole(x[a : a + lending_data.BLOCK_ROWS], y[a : a + lending_data.BLOCK_ROWS])
-        for a in starts
-    ]
-    table = whole(x, y)
-    among = [
-        whole(x[: n * lending_data.BLOCK_ROWS], y[: n * lending_data.BLOCK_ROWS]) for n in BANKS
-    ]
+    size = lending_data.BLOCK_ROWS
+    blocks = [whole(x[a : a + size], y[a : a + size]) for a in range(0, len(x), size)]
+    table, among = whole(x, y), [whole(x[: n * size], y[: n * size]) for n in BANKS]
     alone = [off(blocks[0], banks) for banks in among]
     return np.array([off(block, table) for block in blocks]), np.array(alone)
 

@@ -48,10 +48,7 @@ def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
 def test_each_value_is_one_owner_in_sorted_order():
     found = owned({"column": "h"}, 3, column=[30, 4, None, 30, 4, 100])
     assert [r.tolist() for r in found.rows] == [[1, 4], [0, 3], [5]]
-    assert found.notes == (
-        "Each of the 3 values of 'h' is one owner, in sorted order.",
-        "1 row belongs to no owner: no value of 'h'.",
-    )
+    assert found.notes == tuple(CASES["notes_of_values"])
 
 
 def test_owners_of_a_column_may_keep_their_first_records():
@@ -218,11 +215,7 @@ def test_every_owners_rows_are_parted_and_stay_what_they_are(spec):
         assert len(held) == (3, 8, 12)[owner]
         assert apart.held_out_features[owner].flags.f_contiguous
         assert not apart.held_out_targets[owner].flags.writeable
-    assert apart.notes == (
-        *whole.notes,
-        "23 of the owners' 75 rows are held out: nothing is trained on them, and n_i counts the "
-        "others.",
-    )
+    assert apart.notes == (*whole.notes, CASES["note_of_held_out"])
 
 
 def test_labels_that_are_held_out_stay_labels():
@@ -325,10 +318,9 @@ def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, days, 
 def test_a_private_time_moves_no_other_row(tmp_path, cell):
     """One text among numbers put 9 behind 10 for all owners."""
     days = [str(day) for day in range(40)]
-    before, after = (
-        in_time(tmp_path, times).build(2, None, Streams(1)).held_out_rows
-        for times in (days, [*days[:6], cell, *days[7:]])
-    )
+    before = in_time(tmp_path, days).build(2, None, Streams(1)).held_out_rows
+    changed = in_time(tmp_path, [*days[:6], cell, *days[7:]])
+    after = changed.build(2, None, Streams(1)).held_out_rows
     assert [[*rows] for rows in before] == [[24, 26, 28], [25, 27, 29]]
     assert [*after[1]] == [25, 27, 29]
     assert {*after[0]} - {6} <= {24, 26, 28}
@@ -351,10 +343,8 @@ def test_beside_rows_of_one_owner_public_rows_are_those_that_the_seed_draws(tmp_
 def test_a_declared_charset_is_that_of_public_and_own_rows_too(tmp_path):
     sites = {"Клиника": ["Юг", "Север"] * 10, "x": range(20), "y": [1, 2, 4, 8] * 5}
     pd.DataFrame(sites).to_csv(tmp_path / "t.csv", index=False, encoding="cp1251")
-    path = str(tmp_path / "t.csv")
-    data = TableData(
-        path=path, public_path=path, own_path=path, target="y", owner_column="Клиника", features=1,
-        public_records=20, charset="cp1251",
-    )  # fmt: skip
+    files = dict.fromkeys(["path", "public_path", "own_path"], str(tmp_path / "t.csv"))
+    asked = {"owner_column": "Клиника", "public_records": 20, "charset": "cp1251"}
+    data = TableData(target="y", features=1, **files, **asked)
     assert data.build(2, None, Streams(1)).owner_names == ("Север", "Юг")
     assert data.own_rows(Streams(1)).columns == ("x",)

@@ -20,6 +20,7 @@ from asyncdp_sim.data.tables import read, rows
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import read_csv, read_table, source_of
 from tests.one_in import one_in
+from tests.tables import table
 
 
 def test_rows_behind_the_last_are_none_and_no_row_counts_from_the_end():
@@ -34,18 +35,18 @@ def test_rows_behind_the_last_are_none_and_no_row_counts_from_the_end():
 
 def test_public_rows_beside_stated_sizes_are_named_as_their_file_counts_them(tmp_path):
     """The last 2 of 4 public rows were named rows 1 and 2."""
-    table = pd.DataFrame({"owner": ["A", "A", "B", "B"], "x": [1, 2, 3, 4], "y": [1, 2, 3, "?"]})
+    frame = pd.DataFrame({"owner": ["A", "A", "B", "B"], "x": [1, 2, 3, 4], "y": [1, 2, 3, "?"]})
     public, sizes = str(tmp_path / "public.csv"), {"A": 3, "B": 4}
     asked = {"public_path": public, "public_records": 2, "owner_column": "owner", "sizes": sizes}
-    data = of_frame(tmp_path, table, "public.csv", **asked)
+    data = of_frame(tmp_path, frame, "public.csv", **asked)
     with pytest.raises(DataError, match=r"row 4 of public\.csv"):
         data.twin().build(2, (3, 4), Streams(1))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_public_rows_that_a_seed_draws_are_named_as_their_file_counts_them(tmp_path, seed):
-    table = pd.DataFrame({"x": range(8), "y": [f"row {row} of t.csv" for row in range(1, 9)]})
-    table.to_csv(tmp_path / "t.csv", index=False)
+    rows = pd.DataFrame({"x": range(8), "y": [f"row {row} of t.csv" for row in range(1, 9)]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
     frame, places = read.with_public_rows(str(tmp_path / "t.csv"), None, 4, PLAIN, seed=seed)
     assert [places.name_of(row) for row in range(8)] == frame["y"].tolist()
 
@@ -102,13 +103,7 @@ def test_every_failure_is_one_line_on_data_path(tmp_path, name, content, reason)
 
 # A file read piece by piece is the file read whole, and a table encoded so the table.
 
-TEXTS = {
-    "whole": ["1", "2", "3", "4", "5", "6", "7"],
-    "spelled": ["01", "1", "1.0", " 1", "1e0", "x", "True"],
-    "long": ["9007199254740993", "9007199254740992", "", "1" * 30, "0.1", "-7", "NA"],
-    "quoted": ["a,b", 'say "a"', "two\nlines", "", "a", "a", "N/A"],
-    "nothing": ["", "NA", "n/a", "NaN", "NULL", "null", ""],
-}
+TEXTS = table(__file__, "data_tables.toml")
 GAPS = {"long": {2, 6}, "quoted": {3, 6}, "nothing": set(range(7))}
 
 

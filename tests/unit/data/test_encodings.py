@@ -124,10 +124,7 @@ def test_wrong_encodings_in_one_line(case):
     assert str(caught.value) == case["line"]
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [("12:00", 0.5), ("0:00", 0.0), ("18:00:00", 0.75), ("00:00:43.2", 43.2 / 86_400)],
-)
+@pytest.mark.parametrize(("text", "part"), CASES["times"])
 def test_a_time_without_seconds_has_none(text, part):
     assert cell_or_nan(text) == pytest.approx(part, abs=1e-12)
 

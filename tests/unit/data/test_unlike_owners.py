@@ -7,7 +7,7 @@ from of_frames import of_frame
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.tables.encoded_columns import UnlikeOwners
-from tests import scenes
+from tests import scenes, tables
 from tests.together import together
 
 # Owners that write a column in other units, codes or notations are named with the factor.
@@ -17,6 +17,7 @@ SITES = ["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4)
 DRAWS = np.random.default_rng(4)
 GLUCOSE = DRAWS.normal(97, 9, ROWS)
 OF_TAL = (np.arange(ROWS) % 4 == 3) & (np.arange(ROWS) < ROWS - PUBLIC)
+CASES = tables.table(__file__, "unlike_owners.toml")
 ASKED = {"target": "days", "features": 2, "public_records": PUBLIC}
 PRIVATE = "From private rows: x, as Tal writes it: "
 
@@ -76,15 +77,10 @@ def test_a_wide_column_may_have_medians_far_apart():
 
 def test_check_and_a_private_forecast_say_it_and_a_run_does_not(tmp_path, command):
     stays(KINDS["mmol/L"][0]).to_csv(tmp_path / "t.csv", index=False)
-    asked = {"kind": "table", "path": "t.csv", "owner_column": "site", "held_out": 0.2, **ASKED}
-    scenario = scenes.text(
-        run={"replicates": 2, "updates": 8},
-        owners={"count": 4, "records": None},
-        data=asked | {"preprocessing": "pca"},
-        algorithm={"kind": "async-gossip", "step": 1.0},
-        privacy={"epsilon": 5.0, "sensitivity": {"kind": "clip", "bound": 5.0}},
-    )
-    (tmp_path / "s.toml").write_text(scenario, encoding="utf-8")
+    scenario = tables.table(__file__, "stays.toml")
+    scenario["data"] |= ASKED
+    text = scenes.text(owners={"count": 4, "records": None}, **scenario)
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
     said = "x, as Tal writes it: the median is "
     checked = command.done("check", tmp_path / "s.toml").out
     assert said in " ".join(checked.split("NOT FOR RELEASE")[1].split())
@@ -102,24 +98,18 @@ AT = 5
 GENERATOR = np.random.default_rng(7)
 
 
-def records(folder, *rows, change=None):
+def records(folder, *rows, ward=None):
     """Return what is built of a table with further private rows, from its sixth on."""
     frame = stays(np.round(GENERATOR.normal(97, 9, ROWS), 1)).round(3).astype(str)
     frame["ward"] = [f"ward {place % 3}" for place in range(ROWS)]
-    frame = frame if change is None else change(frame)
+    if ward is not None:
+        frame.loc[ROWS - 1, "ward"] = ward  # of a public row
     more = pd.DataFrame(rows, columns=frame.columns) if rows else frame.head(0)
     data = of_frame(folder, pd.concat([frame[:AT], more, frame[AT:]]), preprocessing="pca", **ASKED)
     return data.build(1, (ROWS - PUBLIC + len(rows),), Streams(1))
 
 
-NO_RECORDS = {
-    "a total": (["Total", 38800.0, 1.5, 2000.0, None], "Total"),
-    "a mean, in another column": ([None, 97.0, 0.0, 5.0, "Mittelwert:"], "Mittelwert:"),
-    "a header": (["site", "x", "z", "days", "ward"], "site"),
-}
-
-
-@pytest.mark.parametrize(("row", "where"), NO_RECORDS.values(), ids=NO_RECORDS)
+@pytest.mark.parametrize(("row", "where"), CASES["no_records"].values(), ids=CASES["no_records"])
 def test_a_private_row_that_is_no_record_is_missing_and_named(tmp_path, row, where):
     found = records(tmp_path, row)
     assert found.unlike == (f"{NAMED}row 6 of t.csv ('{where}').",)
@@ -136,23 +126,9 @@ def test_a_row_of_units_has_no_target_and_is_counted(tmp_path):
     assert note.endswith("so missing: 1 cell of the target 'days'.")
 
 
-def total_is_a_ward(frame):
-    frame.loc[ROWS - 1, "ward"] = "Total"  # a public row
-    return frame
-
-
-STAYS = {
-    "another text beside it": ([["Nord", 97.0, 0.0, 5.0, "Total"]], None),
-    "a word of public rows": ([[None, 97.0, 0.0, 5.0, "Total"]], total_is_a_ward),
-    "a longer text": ([["Total care", 97.0, 0.0, 5.0, None]], None),
-    "one name alone": ([["site", 97.0, 0.0, 5.0, "ward 1"]], None),
-    "no such row": ([], None),
-}
-
-
 @together
-@pytest.mark.parametrize(("rows", "change"), STAYS.values(), ids=STAYS)
-def test_a_record_stays_one(tmp_path, rows, change):
-    found = records(tmp_path, *rows, change=change)
+@pytest.mark.parametrize("case", CASES["records"].values(), ids=CASES["records"])
+def test_a_record_stays_one(tmp_path, case):
+    found = records(tmp_path, *case["rows"], ward=case.get("ward"))
     assert found.unlike == ()
     assert np.isfinite(found.targets[0]).all()

@@ -154,9 +154,7 @@ class Play:
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.plan, self._folder = plan_of(scenario, 1.0), folder
 
-    def begin(
-        self, left: dict[int, int] = FIFTEEN, **changes: object
-    ) -> tuple[World, dict[int, FakeOwner]]:
+    def begin(self, left=FIFTEEN, **changes):
         """Change the plan, and return a new world and its owners."""
         self.plan |= changes
         self.world, owners = fake_world(self.plan, left)

@@ -142,12 +142,8 @@ def test_runs_of_the_app_are_those_of_the_simulation(tmp_path, monkeypatch, chan
 # Where the simulator refuses a whole file, the client answers all the same, or refuses without a
 # word: nothing that one cell decides reaches the server.
 
-CELLS = [
-    "1" * 140_000,
-    "x" * 140_000,
-    "-" + "9" * 400,
-    *table_of_cases(__file__, "cells.toml")["cells"],
-]
+LONG = ["1" * 140_000, "x" * 140_000, "-" + "9" * 400]
+CELLS = [*LONG, *table_of_cases(__file__, "cells.toml")["cells"]]
 """Written as a CSV's writer writes them: quoted where that is needed."""
 
 RAW = ['5"0', '"5"0', ' "5"', '"5" ', "car\\", "'", '5"']
@@ -228,15 +224,10 @@ def test_every_setting_that_is_wrong_has_a_reason_of_the_closed_list(settings, t
     assert reason() == "wrong plan"
 
 
-QUERIES = [
-    np.zeros(3),
-    np.zeros((4, 1)),
-    np.array(0.0),
-    *(np.array([x] * 4) for x in (np.nan, "a", None)),
-]
+OTHERS = [np.array([value] * 4) for value in (np.nan, "a", None)]
 
 
-@pytest.mark.parametrize("point", QUERIES)
+@pytest.mark.parametrize("point", [np.zeros(3), np.zeros((4, 1)), np.array(0.0), *OTHERS])
 def test_a_query_of_anything_is_refused_in_one_word_and_not_charged(settings, point):
     assert client.respond(settings, point)[0] == {"owner": 0, "refused": 0}
     assert ledger.spent(settings["ledger"], "north") == (0, "")

@@ -45,11 +45,8 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
 def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees):
     budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
     scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
-    [noise] = [
-        each.quieter
-        for each in forecast(scenario, judged=None).observers
-        if each.name.startswith(sees)
-    ]
+    found = {each.name: each for each in forecast(scenario, judged=None).observers}
+    noise = found[{"all": "all models", "last": "last model"}[sees]].quieter
     multipliers = [gaussian_multiplier(each, 1e-5) * noise for each in (1.0, 2.0, 3.0)]
     louder = [gaussian_epsilon(each, 1e-5) for each in multipliers]
     less = load(SCENE, (MANY, f"privacy.epsilon={louder}", f"privacy.observer.sees={sees}"))[0]

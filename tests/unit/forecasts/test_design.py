@@ -21,6 +21,7 @@ from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.forecasts.banks import banks
 
 EQUAL = (2000, 2000, 2000)
@@ -36,19 +37,7 @@ def scenario(records=EQUAL, **changes):
     return Scenario.model_validate(raw)
 
 
-DIVERGES = "the learning diverges"
-
-
-@pytest.mark.parametrize(
-    ("psi", "reach", "said"),
-    [
-        (-1e190, 1, DIVERGES),
-        (np.inf, 1, DIVERGES),
-        (0.5, np.inf, DIVERGES),
-        (-1e-12, 1, ""),
-        (0.5, 9, "the projection onto Θ may act"),
-    ],
-)
+@pytest.mark.parametrize(("psi", "reach", "said"), table(__file__, "scenes.toml")["refuted"])
 def test_an_exact_psi_that_rounding_has_made_is_refused(psi, reach, said):
     moments = SimpleNamespace(expected_excess=lambda *_: np.array([1.0, psi]))
     judge = SimpleNamespace(hessian=None, optimum=None, least=1.0, theta_max=5.0)
@@ -202,10 +191,8 @@ def test_the_least_value_lies_between_three_that_are_known(before, after, least)
 
 
 def test_settings_of_private_records_are_said_to_be():
-    known, asked = (
-        population(scenario(), private=False),
-        scenario().replace(description="Of three banks."),
-    )
+    known = population(scenario(), private=False)
+    asked = scenario().replace(description="Of three banks.")
     assert choosing(asked, known) == asked
     object.__setattr__(known, "private", True)
     told = choosing(asked, known)

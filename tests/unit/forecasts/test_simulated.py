@@ -36,20 +36,13 @@ def test_a_run_that_has_ended_stays_where_it_ended():
     assert final_psi(lost).tolist() == [np.inf, 3.0]
 
 
-DIVERGING = table(__file__, "scenes.toml")["diverging"]
+CASES = table(__file__, "scenes.toml")
 
 
-@one_in(2, "parts", DIVERGING.values(), ids=DIVERGING)
+@one_in(2, "parts", CASES["diverging"].values(), ids=CASES["diverging"])
 def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(parts):
     """∞ − ∞ of a model that has overflowed is not told as if nothing were known."""
-    fields = scenes.fields(
-        run={"updates": parts.get("updates", 30)},
-        owners={"records": 5},
-        model={"regularisation": 1e-3},
-        protocol=parts.get("protocol", {"kind": "request"}),
-        algorithm=parts["algorithm"],
-        privacy={"sensitivity": {"kind": parts.get("bound", "clip"), "bound": 1.0}},
-    )
+    fields = scenes.fields(**(CASES["diverges"] | parts))
     found = forecast(parse(Scenario, fields), judged=None, target=0.5)
     assert (found.psi, found.psi_half_width) == (np.inf, np.inf)
     told = [found.psi, found.noise_free, *found.quantiles.values(), *found.curve, *found.times]
@@ -82,7 +75,7 @@ def test_without_noise_answers_are_bounded_as_with_it(bound, learning):
     asked = scenes.scenario(
         run={"updates": 12, "replicates": RUNS, "learning": learning},
         privacy={"epsilon": 20.0, "sensitivity": bound},
-        **table(__file__, "scenes.toml")["trusted"],
+        **CASES["trusted"],
     )
     found = forecast(asked)
     assert found.method.startswith(f"{RUNS} simulated runs")

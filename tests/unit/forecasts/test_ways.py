@@ -47,10 +47,8 @@ def test_all_rows_show_that_few_rows_gain_by_a_joint_model(tmp_path):
 
 def test_owners_that_gain_are_judged_once_more_as_if_the_others_left(tmp_path):
     result = found(clinics(tmp_path, owners=10), private=True)
-    gaining, left = (
-        [owner.owner for owner in result.owners if owner.gain.verdict == "gains"],
-        result.remaining,
-    )
+    left = result.remaining
+    gaining = [owner.owner for owner in result.owners if owner.gain.verdict == "gains"]
     assert 1 < len(gaining) < 10
     assert [owner.owner for owner in left.owners] == gaining
     assert (left.count, left.remaining) == (len(gaining), None)

@@ -183,11 +183,7 @@ def test_an_attack_calls_owners_by_their_numbers():
 
 # Owners have names: whole in tables, printable and short on screens, the same everywhere.
 
-HOSTILE = (
-    "St. Mary's",
-    "\x1b[31mred\x9b\u202e",
-    "costs $5 or $6, which is a very long name indeed",
-)
+HOSTILE = tuple(CASES["hostile"])
 
 
 def named(names=HOSTILE):
