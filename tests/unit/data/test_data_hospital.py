@@ -11,6 +11,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData, hospital_data
 from asyncdp_sim.data.declared_columns import Twin, shipped
+from asyncdp_sim.data.hospital_data import COLUMNS, LEAST_RECORDS, twin_sizes, twin_table
 from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
@@ -60,7 +61,7 @@ def test_codes_are_the_public_rows_mean_stays(tmp_path):
 def test_as_published(tmp_path):
     table = frame(ONE, TWO, {**THREE, "Payment Typology 1": "Medicaid"}, {**ONE, "Gender": None})
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=9)
-    assert data.columns == hospital_data.COLUMNS
+    assert data.columns == COLUMNS
     assert data.features[0].tolist() == ROWS["as_published"]
     assert data.targets[0].tolist() == [5, 3]
     said = "As published, 2 rows with missing values or stays of 120 + days were dropped."
@@ -170,10 +171,8 @@ def twin(records, seed=1, n_owners=None, **fields):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_row_is_the_same_however_many_are_drawn(encoding):
-    few = hospital_data.twin_table(encoding, (100, 50), 10, 20, Streams(1))
-    many = hospital_data.twin_table(
-        encoding, (CHUNK_ROWS + 7, 60, 5), 30, CHUNK_ROWS + 3, Streams(1)
-    )
+    few = twin_table(encoding, (100, 50), 10, 20, Streams(1))
+    many = twin_table(encoding, (CHUNK_ROWS + 7, 60, 5), 30, CHUNK_ROWS + 3, Streams(1))
     ends = np.cumsum([0, CHUNK_ROWS + 7, 60, 5, 30])
     places = zip((0, 100, 150, 160), ends[[0, 1, 3, 4]], (100, 50, 10, 20), strict=True)
     for mine, first, n in places:
@@ -182,27 +181,24 @@ def test_a_row_is_the_same_however_many_are_drawn(encoding):
 
 
 def test_hospitals_chunks_and_parts_do_not_repeat_each_other():
-    table = hospital_data.twin_table(
-        "plain", (2 * CHUNK_ROWS, CHUNK_ROWS), 0, CHUNK_ROWS, Streams(1)
-    )
+    table = twin_table("plain", (2 * CHUNK_ROWS, CHUNK_ROWS), 0, CHUNK_ROWS, Streams(1))
     parts = table.target.reshape(4, CHUNK_ROWS)
     assert len({part.tobytes() for part in parts}) == 4
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_values_lie_where_real_ones_do(encoding):
-    table = hospital_data.twin_table(encoding, (1500,) * 10, 0, 2000, Streams(1))
+    table = twin_table(encoding, (1500,) * 10, 0, 2000, Streams(1))
     column = dict(zip(table.columns, table.matrix.T, strict=True))
     assert np.isfinite(table.matrix).all()
-    assert table.target.min() == 1
-    assert table.target.max() <= 120
+    assert 1 == table.target.min() <= table.target.max() <= 120
     assert np.array_equal(table.target, np.rint(table.target))
     assert 5 < table.target.mean() < 8
     if encoding == "plain":
         ages = sum(x for name, x in column.items() if name.startswith("Age Group="))
         assert np.array_equal(ages, np.ones(len(ages)))
     else:
-        assert tuple(column) == hospital_data.COLUMNS
+        assert tuple(column) == COLUMNS
         assert set(column["Age Group"]) == {18, 30, 50}
         assert set(column["Type of Admission"]) == {1, 2, 3}
         assert np.array_equal(table.matrix, np.rint(table.matrix))
@@ -211,7 +207,7 @@ def test_values_lie_where_real_ones_do(encoding):
 def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
     monkeypatch.setattr(hospital_data, "LEAST_RECORDS", 50)
     by_column = twin(None, n_owners=4, **BY_HOSPITAL)
-    assert by_column.records == hospital_data.twin_sizes(4, Streams(1))
+    assert by_column.records == twin_sizes(4, Streams(1))
     least, most = min(by_column.records), max(by_column.records)
     assert by_column.notes[1] == f"Sizes of hospitals were drawn: {least} to {most} records."
     in_order = twin(by_column.records)
@@ -225,14 +221,13 @@ def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
 
 
 def test_sizes_are_those_of_hospitals_with_enough_records():
-    sizes = np.array(hospital_data.twin_sizes(2000, Streams(1)))
-    assert sizes.min() >= hospital_data.LEAST_RECORDS
+    sizes = np.array(twin_sizes(2000, Streams(1)))
+    assert sizes.min() >= LEAST_RECORDS
     quantiles = shipped("hospital_twin.json")["sizes"]
     # 2000 draws: a quantile near the median has a standard error of 1.1 % in probability.
-    assert np.mean(sizes < hospital_data.LEAST_RECORDS * quantiles[10]) == pytest.approx(
-        0.5, abs=0.045
-    )
-    assert sizes.max() <= hospital_data.LEAST_RECORDS * quantiles[-1]
+    below = np.mean(sizes < LEAST_RECORDS * quantiles[10])
+    assert below == pytest.approx(0.5, abs=0.045)
+    assert sizes.max() <= LEAST_RECORDS * quantiles[-1]
 
 
 def test_a_step_is_shared_by_ten_rows_and_keeps_their_mean():
@@ -262,12 +257,10 @@ def test_the_part_between_hospitals_is_unbiased():
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "HOSPITALS", 400)
     monkeypatch.setattr(calibrate, "ROUNDS", 12)
-    drawn = hospital_data.twin_table("as-published", (200,) * 150, 0, 0, Streams(5))
+    drawn = twin_table("as-published", (200,) * 150, 0, 0, Streams(5))
     hospitals = np.repeat(np.arange(150), 200)
-    used = [hospital_data.COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
-    table = Encoded(
-        drawn.matrix[:, used], drawn.target, tuple(hospital_data.COLUMNS[j] for j in used)
-    )
+    used = [COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
+    table = Encoded(drawn.matrix[:, used], drawn.target, tuple(COLUMNS[j] for j in used))
     stored = json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals)))
     law = Twin.from_json(json.loads(stored))
     made = np.zeros((30_000, 4), order="F")
@@ -295,7 +288,7 @@ def both(request):
         real = hospital_data.encode_as_published(frame)
     numbers = frame[hospital_data.HOSPITAL].factorize()[0]
     sizes = np.bincount(numbers)
-    made = hospital_data.twin_table(request.param, sizes.tolist(), 0, 0, Streams(3))
+    made = twin_table(request.param, sizes.tolist(), 0, 0, Streams(3))
     used = [made.columns.index(name) for name in real.columns]
     whose = np.repeat(np.arange(len(sizes)), sizes)
     return (real.matrix, real.target, numbers), (made.matrix[:, used], made.target, whose)

@@ -14,6 +14,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data.declared_columns import CHUNK_ROWS, Twin, shipped
+from asyncdp_sim.data.lending_data import blocks_of, calibrated, located, twin_table
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from scenarios.twins import lending as calibrate
@@ -61,10 +62,9 @@ def test_a_column_splits(path):
     _, rows = amounts(path, n_owners=3, records=None, split={"column": "addr_state"})
     for mine, state in zip(rows, ("AZ", "ME", "NY"), strict=True):
         assert mine.tolist() == np.flatnonzero(states == state).tolist()
-    by_state = LendingData(path=path, split={"column": "addr_state"}, **SPEC)
-    assert by_state.owner_names() == ("AZ", "ME", "NY")
-    published = by_state.model_copy(update={"encoding": "as-published"})
-    assert published.owner_names() == ("AZ", "ME", "NY")
+    for encoding in ENCODERS:
+        by_state = LendingData(path=path, split={"column": "addr_state"}, encoding=encoding, **SPEC)
+        assert by_state.owner_names() == ("AZ", "ME", "NY")
     with pytest.raises(DataError, match=r"owners.count: given 2; allowed is 3"):
         amounts(path, n_owners=2, records=None, split={"column": "addr_state"})
     with pytest.raises(DataError, match=r"data.split: given a column 'state'; nearest"):
@@ -198,9 +198,8 @@ def test_a_missing_essential_column_is_named(encoding):
 
 
 def test_absent_columns_are_named_in_a_note():
-    notes = " ".join(lending_data.encode_plain(frame()).notes)
-    assert "tax_liens" in notes
-    assert "tot_cur_bal" in " ".join(lending_data.encode_as_published(frame()).notes)
+    for encoding, name in (("plain", "tax_liens"), ("as-published", "tot_cur_bal")):
+        assert name in " ".join(ENCODERS[encoding](frame()).notes)
 
 
 def test_lines_that_are_no_loans_move_no_loan():
@@ -228,11 +227,10 @@ def test_dates(date):
 def test_numbers():
     assert number_in("860xx") == 860
     assert np.isnan(number_in("xx"))
-    assert numeric(pd.Series([1.0, np.inf, np.nan]))[0] == 1
-    assert np.isnan(numeric(pd.Series([1.0, np.inf, np.nan]))[1:]).all()
+    numbers = numeric(pd.Series([1.0, np.inf, np.nan]))
     texts = numeric(pd.Series(["5.5%", " 6 ", "x", None], dtype=object))
-    assert texts[:2].tolist() == [5.5, 6]
-    assert np.isnan(texts[2:]).all()
+    np.testing.assert_array_equal(numbers, [1, np.nan, np.nan])
+    np.testing.assert_array_equal(texts, [5.5, 6, np.nan, np.nan])
 
 
 @needs_real
@@ -252,11 +250,10 @@ ORACLE = pytest.mark.oracle("moments of the synthetic loans")
 @ORACLE
 @EACH
 def test_values_lie_where_real_ones_do(encoding):
-    table = lending_data.twin_table(encoding, 20_000, 2000, Streams(1))
+    table = twin_table(encoding, 20_000, 2000, Streams(1))
     column = dict(zip(table.columns, table.matrix.T, strict=True))
     assert np.isfinite(table.matrix).all()
-    assert table.target.min() >= 5
-    assert table.target.max() <= 25
+    assert 5 <= table.target.min() <= table.target.max() <= 25
     assert set(np.unique(column["term"])) == {36, 60}
     assert column["annual_inc"].min() >= 0
     assert 5_000 < np.median(column["loan_amnt"]) < 15_000
@@ -273,7 +270,7 @@ def test_values_lie_where_real_ones_do(encoding):
 @ORACLE
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "SAMPLE", 50_000)
-    drawn = lending_data.twin_table("plain", 20_000, 0, Streams(5))
+    drawn = twin_table("plain", 20_000, 0, Streams(5))
     used = [drawn.columns.index(n) for n in ("loan_amnt", "dti", "term", "open_acc")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(drawn.columns[j] for j in used))
     twin = Twin.from_json(json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table)))))
@@ -290,8 +287,8 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 def test_columns_are_the_real_tables(encoding):
     frame, _ = lending_data.read_loans(str(REAL))
     columns = ENCODERS[encoding](frame).columns
-    assert lending_data.calibrated(encoding, "body").columns == columns
-    assert lending_data.calibrated(encoding, "public").columns == columns
+    assert calibrated(encoding, "body").columns == columns
+    assert calibrated(encoding, "public").columns == columns
 
 
 @needs_real
@@ -320,11 +317,11 @@ TABLE = tables.table(__file__, "data_lending.toml")
 
 @pytest.mark.parametrize(("row", "expected"), TABLE["located"])
 def test_a_row_is_of_the_table_s_block_and_blocks_recur(row, expected):
-    assert list(lending_data.located(row)) == expected
+    assert list(located(row)) == expected
 
 
 def drawn(write, rows):
-    columns = lending_data.calibrated("plain", "body").columns
+    columns = calibrated("plain", "body").columns
     matrix, target = np.zeros((rows, len(columns))), np.zeros(rows)
     write(matrix, target, Streams(1).generator("data", "twin"))
     return np.c_[matrix, target]
@@ -334,10 +331,10 @@ def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
     monkeypatch.setattr(lending_data, "BLOCK_ROWS", 3000)
     monkeypatch.setattr(lending_data, "TABLE_ROWS", 7000)
-    laws, rows = lending_data.blocks_of("plain")[:3], CHUNK_ROWS + 1500
+    laws, rows = blocks_of("plain")[:3], CHUNK_ROWS + 1500
     drift = partial(lending_data.write_drifting, laws)
     table = drawn(drift, rows)
-    of_block = np.array([lending_data.located(row)[0] for row in range(rows)])
+    of_block = np.array([located(row)[0] for row in range(rows)])
     assert set(of_block) == {0, 1, 2}
     for block, law in enumerate(laws):
         assert np.array_equal(table[of_block == block], drawn(law.write, rows)[of_block == block])
@@ -345,30 +342,22 @@ def test_every_row_is_its_block_s_own(monkeypatch):
 
 
 def test_public_rows_are_as_without_drift():
-    drift = partial(lending_data.write_drifting, lending_data.blocks_of("plain"))
-    with_drift = lending_data.twin_table("plain", 50, 40, Streams(1), drift)
-    without = lending_data.twin_table("plain", 50, 40, Streams(1))
+    drift = partial(lending_data.write_drifting, blocks_of("plain"))
+    with_drift = twin_table("plain", 50, 40, Streams(1), drift)
+    without = twin_table("plain", 50, 40, Streams(1))
     assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
     assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])
 
 
 @EACH
 def test_each_block_of_the_table_has_a_law_of_its_own(encoding):
-    assert len(lending_data.blocks_of(encoding)) == -(
-        -lending_data.TABLE_ROWS // lending_data.BLOCK_ROWS
-    )
-    for law in lending_data.blocks_of(encoding):
-        assert law.columns == lending_data.calibrated(encoding, "body").columns
+    assert len(blocks_of(encoding)) == -(-lending_data.TABLE_ROWS // lending_data.BLOCK_ROWS)
+    for law in blocks_of(encoding):
+        assert law.columns == calibrated(encoding, "body").columns
 
 
 BANKS = (2, 3, 4)
 OF_THE_TABLE = TABLE["of_the_table"]
-"""ψ over the real table of each block's own optimum, and ψ(θ_1*) among so many banks."""
-SPREAD = TABLE["spread"]
-"""Standard deviation of ln ψ of each block's optimum over 16 seeds of the twin.
-
-The real table is one draw too: the standard error of the difference of two is √2 times as much.
-"""
 WITHIN = 2.0
 """ψ(θ_1*) is the real table's within this factor."""
 
@@ -401,7 +390,7 @@ def distances(encoding, **fields):
 
 
 def scores(found, encoding):
-    error = np.sqrt(2) * np.array(SPREAD[encoding])
+    error = np.sqrt(2) * np.array(TABLE["spread"][encoding])
     return np.log(found / OF_THE_TABLE[encoding][0]) / error
 
 
