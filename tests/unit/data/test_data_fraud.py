@@ -265,6 +265,8 @@ def test_a_linear_svm_finds_as_many_frauds_in_the_twin_as_in_the_real_table(draw
     assert min(found[0][1], found[1][1]) > 0.99
 
 
-def test_labels_of_rows_that_nobody_owns_stay_labels():
-    data = FraudData(features=3, public_records=400, preprocessing="pca", score_on="all")
-    assert {*data.build(2, (100, 100), Streams(1)).unowned_targets} <= {-1.0, 1.0}
+def test_labels_that_are_held_out_or_nobodys_stay_labels():
+    asked = {"public_records": 300, "preprocessing": "pca", "held_out": 0.5, "score_on": "all"}
+    data = FraudData(features=3, split="shuffled", **asked).build(2, (400, 400), Streams(7))
+    assert {*np.concatenate([*data.targets, *data.held_out_targets])} == {-1.0, 1.0}
+    assert {*data.unowned_targets} == {-1.0, 1.0}

@@ -211,8 +211,7 @@ def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
     least, most = min(by_column.records), max(by_column.records)
     assert by_column.notes[1] == f"Sizes of hospitals were drawn: {least} to {most} records."
     in_order = twin(by_column.records)
-    for mine, same in zip(by_column.features, in_order.features, strict=True):
-        assert np.array_equal(mine, same)
+    np.testing.assert_equal(by_column.features, in_order.features)
     renamed = twin(None, n_owners=4, split={"column": "Permanent Facility Id"})
     assert np.array_equal(renamed.features[3], in_order.features[3])
     assert twin(None, n_owners=3, **BY_HOSPITAL).records == by_column.records[:3]

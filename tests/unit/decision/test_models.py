@@ -57,8 +57,7 @@ def test_the_own_model_of_classes_is_multinomial_regression_of_all_columns(class
     from scipy.optimize import minimize
 
     rows, joint = rows_of(classes)
-    path = pulled(rows, SIGMA, joint, [0.1])
-    x = scaled(rows)
+    x, path = scaled(rows), pulled(rows, SIGMA, joint, [0.1])
     aim = joint.coefficients[0] * rows.columns.std(axis=0)
     b0 = joint.constants[0] + joint.coefficients[0] @ rows.columns.mean(axis=0)
 
@@ -71,17 +70,15 @@ def test_the_own_model_of_classes_is_multinomial_regression_of_all_columns(class
 
     found = minimize(fitness, np.zeros((classes - 1) * 9), method="BFGS", options={"gtol": 1e-9})
     w = found.x.reshape(classes - 1, -1)
-    np.testing.assert_allclose(
-        path.scores(rows.columns)[0, 0], x @ w[:, :-1].T + w[:, -1], atol=2e-5
-    )
+    expected = x @ w[:, :-1].T + w[:, -1]
+    np.testing.assert_allclose(path.scores(rows.columns)[0, 0], expected, atol=2e-5)
 
 
 def test_probabilities_are_spread_so_that_one_surprise_is_not_infinite():
     rows = OwnRows(np.zeros((2, 1)), np.array([0.0, 1.0]), 2, np.arange(2))
-    sure = np.full((2, 1), 1e9)
-    found = rows.errors(sure)
-    assert found == pytest.approx([-np.log(1 - SPREAD / 2), -np.log(SPREAD / 2)])
-    assert rows.errors(np.full((2, 1), np.nan)) == pytest.approx([-np.log(SPREAD / 2)] * 2)
+    right, wrong = -np.log(1 - SPREAD / 2), -np.log(SPREAD / 2)
+    assert rows.errors(np.full((2, 1), 1e9)) == pytest.approx([right, wrong])
+    assert rows.errors(np.full((2, 1), np.nan)) == pytest.approx([wrong] * 2)
     numbers = OwnRows(np.zeros((2, 1)), np.array([0.0, 1.0]), 0, np.arange(2))
     assert numbers.errors(np.array([[np.nan], [3.0]])).tolist() == [np.inf, 2.0]
 
@@ -106,16 +103,11 @@ def test_an_owner_of_one_class_or_few_rows_has_the_constant_in_every_model():
         np.testing.assert_array_equal(scores[-1], joint.scores(rows.columns))
 
 
-LOST = [
-    (0, False, np.nan),
-    (2, False, np.nan),
-    (2, True, np.nan),
-    (2, True, 1e200),
-    (3, False, np.nan),
-]
+LOST = [(classes, False, np.nan) for classes in (0, 2, 3)]
+OF_MARGINS = [(2, True, np.nan), (2, True, 1e200)]
 
 
-@pytest.mark.parametrize(("classes", "margins", "factor"), LOST)
+@pytest.mark.parametrize(("classes", "margins", "factor"), [*LOST, *OF_MARGINS])
 def test_what_has_diverged_errs_the_most_and_adapted_it_is_an_own_one(classes, margins, factor):
     """It has nothing to be pulled towards: zeros would be a guess, which may be better than own."""
     rows, joint = rows_of(classes)

@@ -1,6 +1,5 @@
 """The parts of an exported Flower app, without Flower."""
 
-import csv
 import io
 import json
 import multiprocessing
@@ -8,6 +7,7 @@ import os
 import re
 import time
 import tokenize
+from contextlib import suppress
 from functools import partial
 from itertools import chain, cycle, islice
 from pathlib import Path
@@ -81,9 +81,7 @@ def test_a_client_reads_a_charset_that_is_declared_with_its_byte_order_mark(scen
 
 
 @one_in(2, "scale", [0.1, 1.0, 1e6, 1e200])
-def test_gradients_are_those_of_the_simulation_and_move_by_no_more_than_is_paid_for(
-    scenario, tmp_path, scale
-):
+def test_gradients_are_the_simulations_and_move_by_no_more_than_is_paid(scenario, tmp_path, scale):
     plan, problem = plan_of(scenario, 1.0), prepare(scenario, build_dataset(scenario))
     point = scale * np.array([1.0, -0.5, 0.25, 2.0])
     for i, owner in enumerate(plan["owners"]):
@@ -151,7 +149,7 @@ FIFTEEN = dict.fromkeys(range(3), 15)
 class Play:
     """A run of a plan over fake owners, each with 15 answers left where nothing else is said."""
 
-    def __init__(self, scenario: Scenario, folder: Path) -> None:
+    def __init__(self, scenario, folder):
         self.plan, self._folder = plan_of(scenario, 1.0), folder
 
     def begin(self, left=FIFTEEN, **changes):
@@ -237,9 +235,7 @@ def test_a_run_to_which_nobody_connects_ends(play, tmp_path):
     assert {each["status"] for each in model["owners"].values()} == {"never connected"}
 
 
-def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_pace(
-    scenario, tmp_path, caplog
-):
+def test_progress_is_logged_with_the_time_left_by_forecast_and_pace(scenario, tmp_path, caplog):
     caplog.set_level("INFO", logger="flwr")
     play = Play(scenario, tmp_path)
     world, _ = play.begin(updates=30, expected_seconds=30 * 600.0)
@@ -305,9 +301,7 @@ def test_a_reply_of_the_wrong_types_stops_no_server(play, ill, caplog):
 
 @one_in(2, "kind", ["fedasync", "fedbuff", "gossip by push"])
 @pytest.mark.parametrize("updates", [1, 2])
-def test_replies_that_arrive_at_one_time_make_no_more_than_the_last_update(
-    scenario, tmp_path, kind, updates
-):
+def test_replies_at_one_time_make_no_more_than_the_last_update(scenario, tmp_path, kind, updates):
     play = Play(scenario.replace(**ALGORITHMS[kind], run={"updates": updates}), tmp_path)
     _, owners = play.begin()
     for owner in owners.values():
@@ -333,10 +327,9 @@ def test_names_are_quoted_in_the_log_of_exchanges(scenario, tmp_path):
         owner["name"] = name
     play.begin(updates=12)
     play.end()
-    with (tmp_path / "exchanges.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["client"] for row in rows} == set(names)
-    assert all(float(row["received"]) >= float(row["sent"]) for row in rows if row["received"])
+    rows = pd.read_csv(tmp_path / "exchanges.csv").dropna()
+    assert {*rows["client"]} == {*names}
+    assert (rows["received"] >= rows["sent"]).all()
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
@@ -402,7 +395,7 @@ def test_an_answer_is_charged_before_it_is_given(settings, monkeypatch):
     assert on_disk == [before + 1]
 
 
-def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:
+def test_two_processes_of_one_client_share_a_budget(charged):
     fork = multiprocessing.get_context("fork")  # no module is imported anew, as by a client
     workers = [fork.Process(target=_spend, args=(charged,)) for _ in range(3)]
     for worker in workers:
@@ -412,12 +405,10 @@ def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:
     assert ledger.spent(charged, "north")[0] == 10
 
 
-def _spend(path: str) -> None:
-    for _ in range(8):
-        try:
+def _spend(path):
+    with suppress(ledger.RefusedError):
+        for _ in range(8):
             ledger.charge(path, "north", 10)
-        except ledger.RefusedError:
-            return
 
 
 def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, tmp_path):
@@ -479,12 +470,11 @@ def test_an_app_is_whole_and_short(scenario, tmp_path):
     assert 'name = "private-learning-banks"' in project
 
 
-def test_an_app_runs_on_one_machine_on_public_rows_or_is_charged_for_real_ones(
-    scenario, tmp_path, monkeypatch
-):
+def test_one_machine_runs_on_public_rows_or_is_charged_for_real(scenario, tmp_path, monkeypatch):
     export_flower(scenario, tmp_path / "app")
-    monkeypatch.setattr(ledger, "PLAN", tmp_path / "app/private_learning/plan.json")
-    monkeypatch.setattr(table, "PUBLIC", tmp_path / "app/private_learning/public.json")
+    for module, name in ((ledger, "plan"), (table, "public")):
+        file = tmp_path / f"app/private_learning/{name}.json"
+        monkeypatch.setattr(module, name.upper(), file)
     config = {"folder": str(tmp_path / "run"), "table": "", "ledgers": str(tmp_path)}
     node, point = {"partition-id": 1, "num-partitions": 3}, np.zeros(4)
     reply, line = client.respond(node, point, config)

@@ -79,9 +79,8 @@ class World:
         message.due = math.inf
         if message.node not in self.parties:
             return None
-        return self.parties[message.node](
-            None if message.point is None else np.array(message.point)
-        )
+        point = None if message.point is None else np.array(message.point)
+        return self.parties[message.node](point)
 
     def end_run(self) -> None:
         """Cancel what is under way, as Flower does when a run ends."""

@@ -214,9 +214,7 @@ def test_the_program_itself_is_executed_once(tmp_path):
     assert done.stdout.split() == ["begun", "True"]
 
 
-def test_a_changed_module_is_refused_and_its_digest_is_that_of_the_executed_code(
-    tmp_path, monkeypatch
-):
+def test_a_changed_module_is_refused_and_its_digest_is_of_what_was_executed(tmp_path, monkeypatch):
     written(tmp_path, CLASS, "installed_kinds.py")
     monkeypatch.syspath_prepend(tmp_path)
     place = executed("installed_kinds")
@@ -290,8 +288,8 @@ def path_of_one_owner(objective, exponent):
 
 @pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5])
 def test_one_owner_without_noise_goes_the_exact_way(exponent):
-    algorithm = {"exponent": exponent}
-    given = example(owners={"count": 1, "records": 30}, algorithm=algorithm, privacy=EXACT)
+    alone = {"owners": {"count": 1, "records": 30}, "algorithm": {"exponent": exponent}}
+    given = example(**alone, privacy=EXACT)
     objective = prepare(given, build_dataset(given)).task.objective
     found = run(given).learned.models
     assert np.allclose(found, path_of_one_owner(objective, exponent), rtol=0, atol=1e-12)
