@@ -197,16 +197,8 @@ def test_other_times_are_texts_and_named(texts, kind):
     assert "are not read: write them " in column(texts).suspicious[0]
 
 
-SCRIPTS = {
-    "Arabic-Indic": ("{}", "٠١٢٣٤٥٦٧٨٩٫-"),
-    "full-width": ("{}", "０１２３４５６７８９．－"),
-    "formulas of texts": ('="{}"', "0123456789.-"),
-    "marks of texts": ("'{}", "0123456789.-"),
-}
-
-
 @together
-@pytest.mark.parametrize(("mark", "characters"), SCRIPTS.values(), ids=SCRIPTS)
+@pytest.mark.parametrize(("mark", "characters"), CASES["scripts"].values(), ids=CASES["scripts"])
 def test_digits_of_other_scripts_and_marked_texts_are_numbers(mark, characters):
     numbers = np.arange(-50.0, 50) / 4
     digits = str.maketrans("0123456789.-", characters)

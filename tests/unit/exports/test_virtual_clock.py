@@ -34,15 +34,8 @@ from tests.unit.exports.world import World
 RUNS = 200
 EXCHANGE = 0.5
 """Mean seconds of an exchange; a time unit has one second."""
-QUEUE = {"protocol": {"kind": "request", "busy": "queue"}}
-BUFFERED = {**ALGORITHMS["fedbuff"], "run": {"updates": 20}}  # 40 answers, of 45
-CASES = {
-    **ALGORITHMS,
-    "async-gossip in a queue": QUEUE,
-    "fedasync by request": {**ALGORITHMS["fedasync"], "protocol": {"kind": "request"}},
-    "fedbuff": BUFFERED,
-    "fedbuff by request": {**BUFFERED, "protocol": {"kind": "request"}},
-}
+TABLES = table_of_cases(__file__, "clock.toml")
+CASES = {**ALGORITHMS, **TABLES["others"]}
 
 
 class _Noise:
@@ -143,7 +136,7 @@ def test_runs_of_the_app_are_those_of_the_simulation(tmp_path, monkeypatch, chan
 # word: nothing that one cell decides reaches the server.
 
 LONG = ["1" * 140_000, "x" * 140_000, "-" + "9" * 400]
-CELLS = [*LONG, *table_of_cases(__file__, "cells.toml")["cells"]]
+CELLS = [*LONG, *TABLES["cells"]]
 """Written as a CSV's writer writes them: quoted where that is needed."""
 
 RAW = ['5"0', '"5"0', ' "5"', '"5" ', "car\\", "'", '5"']

@@ -1,6 +1,7 @@
 """Steps, lengths and caps that are tuned, and the choices among which runs decide."""
 
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -155,22 +156,26 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     assert ratio - half > 10
 
 
-def test_runs_that_chose_are_none_of_those_reported(monkeypatch):
-    asked = []
+@pytest.fixture
+def played(monkeypatch):
+    """Return scenarios that are run along their steps, and the numbers of their runs."""
+    calls = []
 
     def seen(scenarios, numbers, *rest, **how):
-        asked.extend(numbers)
+        calls.append((scenarios, numbers))
         return along(scenarios, numbers, *rest, **how)
 
     monkeypatch.setattr(contest, "along", seen)
+    return calls
+
+
+def test_runs_that_chose_are_none_of_those_reported(played, monkeypatch):
+    """The best and the given one are compared by runs that found neither."""
     monkeypatch.setattr(contest, "longest", lambda *_: 60)
     tune(scenario(privacy=CAPPED), replicates=4)
-    compared = CHOOSING + 4  # the best and the given one, by runs that found neither
-    assert {*asked} == {
-        *range(1, 5),
-        *range(CHOOSING, CHOOSING + 4),
-        *range(compared, compared + 4),
-    }
+    starts = 1, CHOOSING, CHOOSING + 4
+    expected = {start + number for start in starts for number in range(4)}
+    assert {number for _, numbers in played for number in numbers} == expected
 
 
 @pytest.mark.parametrize(
@@ -226,19 +231,14 @@ def test_a_run_that_ends_early_stays_where_it_ended():
     assert (curve[:, 0] != curve[:, 1]).all()
 
 
-def test_steps_with_one_cap_are_one_fold(monkeypatch):
+def test_steps_with_one_cap_are_one_fold(played):
     """As many as fill the products of gradients up; K is doubled and halved, and then between."""
-    played = []
-
-    def seen(scenarios, numbers, *rest, **how):
-        caps = {each.privacy.budget.answers for each in scenarios}
-        steps = [each.algorithm.step for each in scenarios]
-        played.append((caps, steps, {each.run.updates for each in scenarios}))
-        return along(scenarios, numbers, *rest, **how)
-
-    monkeypatch.setattr(contest, "along", seen)
     found = tune(scenario(privacy=CAPPED), replicates=4)
-    *searched, best, given, _, _ = played
+    caps_of, lengths_of = attrgetter("privacy.budget.answers"), attrgetter("run.updates")
+    *searched, best, given, _, _ = (
+        ({*map(caps_of, cells)}, [each.algorithm.step for each in cells], {*map(lengths_of, cells)})
+        for cells, _ in played
+    )
     for caps, steps, lengths in searched:
         assert (len(caps), len(lengths), len(steps)) == (1, 1, 8)
         assert np.ptp(np.diff(np.log(steps))) < 1e-9

@@ -118,13 +118,6 @@ def test_a_model_outside_of_the_box_would_be_better_than_the_best_inside():
 
 ALGORITHMS = [examples_of(member)[0] for member in members(AnyAlgorithm)]
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[each.kind for each in ALGORITHMS])
-CAPPED = {"kind": "per-owner-cap", "answers": 1}
-PRIVACY = {
-    "averaging": {"budget": CAPPED},
-    "noisy-statistics": {"budget": CAPPED, "sensitivity": DOMAIN},
-    "polar": {"mechanism": "none"},
-}
-"""What an algorithm needs beside a bound."""
 BOUNDS = pytest.mark.parametrize("bound", ["clip", "declared"])
 
 
@@ -142,7 +135,7 @@ def _scenario(algorithm, bound, **privacy):
 @BOUNDS
 @EACH
 def test_none_before_until(algorithm, bound, tmp_path):
-    scenario = _scenario(algorithm, bound, **PRIVACY.get(algorithm.kind, {}))
+    scenario = _scenario(algorithm, bound, **CASES["needs"].get(algorithm.kind, {}))
     _ends_as_it_starts(scenario.replace(run={"until": 0.5}), tmp_path)
 
 
