@@ -44,23 +44,21 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     assert (epsilon > noise.cost) is shown
 
 
-TABLE = table(__file__, "audit.toml")
-PLANTED = TABLE["planted"]
-_KILLED_WITH_AN_ANSWER = TABLE["killed"]
+CASES = table(__file__, "audit.toml")
 
 
-@pytest.mark.parametrize("fault", PLANTED)
+@pytest.mark.parametrize("fault", CASES["planted"])
 def test_a_charge_after_the_answer_is_found(tmp_path: Path, fault: str) -> None:
     export_flower(banks(tmp_path), tmp_path / "app")
     for file in (tmp_path / "app").rglob("*.py"):
-        right, wrong = PLANTED[fault]
+        right, wrong = CASES["planted"][fault]
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace(right, wrong) if right else text, encoding="utf-8")
     made = tmp_path / "north.ledger"
     command = [sys.executable, "-m", "private_learning.ledger", str(made), "north"]
     subprocess.run(command, cwd=tmp_path / "app", check=True)
     head = made.stat().st_size
-    command = [sys.executable, "-c", _KILLED_WITH_AN_ANSWER, "north", str(tmp_path / "north.csv")]
+    command = [sys.executable, "-c", CASES["killed"], "north", str(tmp_path / "north.csv")]
     ended = subprocess.run(
         [*command, str(made)], cwd=tmp_path / "app", capture_output=True, text=True, check=False
     )

@@ -3,8 +3,9 @@
 Needs the extra ``flower``: ``python -m pytest -m flower tests/flower``.
 """
 
-import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -110,20 +111,14 @@ UPDATES, ANSWERS = 40, 20
 @contextmanager
 def _busy(count: int) -> Iterator[None]:
     """Keep as many processes busy."""
-    workers = [multiprocessing.get_context("fork").Process(target=_spin) for _ in range(count)]
-    for worker in workers:
-        worker.start()
+    command = [sys.executable, "-c", "while True: pass"]
+    workers = [subprocess.Popen(command) for _ in range(count)]
     try:
         yield
     finally:
         for worker in workers:
             worker.kill()
-            worker.join()
-
-
-def _spin() -> None:
-    while True:
-        pass
+            worker.wait()
 
 
 @pytest.mark.parametrize("busy", [0, 4])

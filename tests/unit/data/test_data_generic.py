@@ -48,12 +48,6 @@ def test_overlap_is_counted_per_owner(tmp_path):
     assert "2 of the 2 public rows are also owners' records" in " ".join(data.notes)
 
 
-def test_dropped_columns_and_unused_rows(tmp_path):
-    data = build(tmp_path, records=(1, 1), drop=("sex", "admitted"), features=2)
-    assert data.columns == ("hospital", "age")
-    assert data.notes[-1] == "Unused: 2 of the table's 6 rows, neither owned nor public."
-
-
 @pytest.mark.parametrize("target", [None, "many", "inf", "1e400"])
 def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, target):
     frame = TABLE.assign(los=[1, target, 3, 4, 5, 6])

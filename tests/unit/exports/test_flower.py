@@ -345,13 +345,8 @@ def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
 
 
 @pytest.fixture
-def charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    plan = tmp_path / "plan.json"
-    plan.write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(ledger, "PLAN", plan)
-    path = str(tmp_path / "north.ledger")
-    ledger.create(path, "north")
-    return path
+def charged(settings):
+    return settings["ledger"]
 
 
 def test_a_ledger_refuses_when_it_is_spent(charged: str, monkeypatch: pytest.MonkeyPatch) -> None:
