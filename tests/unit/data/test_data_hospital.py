@@ -14,7 +14,6 @@ from asyncdp_sim.data.declared_columns import Twin, shipped
 from asyncdp_sim.data.hospital_data import COLUMNS, LEAST_RECORDS, twin_sizes, twin_table
 from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
-from scenarios.twins.hospital import between_hospitals
 from tests.one_in import one_in
 
 # Encodings, and hospitals as owners.
@@ -246,7 +245,7 @@ def test_the_part_between_hospitals_is_unbiased():
     shift = generator.standard_normal((2, 300)) * [[0.5], [0.0]]
     hospitals = np.repeat(np.arange(300), rows_of)
     x = shift[:, hospitals] + generator.standard_normal((2, len(hospitals)))
-    found = between_hospitals(x, hospitals)
+    found = calibrate.between_hospitals(x, hospitals)
     assert found[0, 0] == pytest.approx(0.25 / 1.25, rel=0.33)
     assert abs(found[1, 1]) < 0.01
     assert abs(found[0, 1]) < 0.02
@@ -271,7 +270,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     assert np.allclose(made.mean(axis=0), given.mean(axis=0), rtol=0.05)
     assert np.allclose(made.std(axis=0), given.std(axis=0), rtol=0.05)
     assert np.allclose(np.corrcoef(made.T), np.corrcoef(given.T), atol=0.05)
-    parts = [np.diag(between_hospitals(x.T, hospitals)) for x in (given, made)]
+    parts = [np.diag(calibrate.between_hospitals(x.T, hospitals)) for x in (given, made)]
     assert np.allclose(*parts, atol=0.05)
     assert parts[1][1] > 0.15  # race differs much between hospitals
 

@@ -16,15 +16,9 @@ N_I = (30, 25, 20)
 PROJECTED = {"preprocessing": "eigen-uncentred", "features": 3, "public_records": 20}
 AS_THEY_ARE = {"preprocessing": "none", "public_records": 20}
 PLACES = np.arange(110.0)
+WHO = np.arange(110) % 3
 TEXTS = [None if row in (4, 95) else "xyz"[row // 7 % 3] for row in range(110)]
-COLUMNS = {
-    "who": PLACES.astype(int) % 3,
-    "a": PLACES**2,
-    "b": TEXTS,
-    "c": np.cos(PLACES),
-    "y": PLACES,
-}
-TABLE = pd.DataFrame(COLUMNS)
+TABLE = pd.DataFrame({"who": WHO, "a": PLACES**2, "b": TEXTS, "c": np.cos(PLACES), "y": PLACES})
 PUBLISHED = {"encoding": "as-published"}
 KINDS = {
     "table": (TableData, "t.parquet", {"target": "y", "features": 4}),

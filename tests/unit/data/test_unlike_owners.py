@@ -19,7 +19,6 @@ GLUCOSE = DRAWS.normal(97, 9, ROWS)
 OF_TAL = (np.arange(ROWS) % 4 == 3) & (np.arange(ROWS) < ROWS - PUBLIC)
 CASES = tables.table(__file__, "unlike_owners.toml")
 ASKED = {"target": "days", "features": 2, "public_records": PUBLIC}
-PRIVATE = "From private rows: x, as Tal writes it: "
 
 
 def stays(cells):
@@ -34,23 +33,20 @@ def found(folder, cells):
 
 
 KINDS = {
-    "mmol/L": (np.where(OF_TAL, GLUCOSE / 18.02, GLUCOSE),
-               "18.02 times smaller, as between mg/dL and mmol/L of glucose."),
-    "thousand": (np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE), "1000 times larger, as between units"),
-    "per cent": (np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
-                 "100 times smaller, as between a share and per cent."),
-    "Fahrenheit": (np.where(OF_TAL, 0.72 * GLUCOSE + 32, GLUCOSE / 2.5), "as between °C and °F."),
-    "Celsius": (np.where(OF_TAL, GLUCOSE / 2.5, 0.72 * GLUCOSE + 32), "as between °C and °F."),
-    "codes": (np.arange(ROWS) % 3 % 2 + OF_TAL, "the codes are 1, 2, in public rows 0, 1."),
-    "words": (np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
-              "100 % of the cells cannot be read, of public ones 0 %."),
-}  # fmt: skip
+    "mmol/L": np.where(OF_TAL, GLUCOSE / 18.02, GLUCOSE),
+    "thousand": np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE),
+    "per cent": np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
+    "Fahrenheit": np.where(OF_TAL, 0.72 * GLUCOSE + 32, GLUCOSE / 2.5),
+    "Celsius": np.where(OF_TAL, GLUCOSE / 2.5, 0.72 * GLUCOSE + 32),
+    "codes": np.arange(ROWS) % 3 % 2 + OF_TAL,
+    "words": np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
+}
 
 
-@pytest.mark.parametrize(("cells", "said"), KINDS.values(), ids=KINDS)
-def test_an_owner_is_named_with_the_known_factor(tmp_path, cells, said):
-    [line] = found(tmp_path, cells)
-    assert line.startswith(PRIVATE)
+@pytest.mark.parametrize(("name", "said"), CASES["said"].items(), ids=CASES["said"])
+def test_an_owner_is_named_with_the_known_factor(tmp_path, name, said):
+    [line] = found(tmp_path, KINDS[name])
+    assert line.startswith("From private rows: x, as Tal writes it: ")
     assert said in line
 
 
@@ -76,7 +72,7 @@ def test_a_wide_column_may_have_medians_far_apart():
 
 
 def test_check_and_a_private_forecast_say_it_and_a_run_does_not(tmp_path, command):
-    stays(KINDS["mmol/L"][0]).to_csv(tmp_path / "t.csv", index=False)
+    stays(KINDS["mmol/L"]).to_csv(tmp_path / "t.csv", index=False)
     scenario = tables.table(__file__, "stays.toml")
     scenario["data"] |= ASKED
     text = scenes.text(owners={"count": 4, "records": None}, **scenario)

@@ -1,10 +1,10 @@
 """Three banks with a table each, for exported apps."""
 
-import csv
 import json
 from pathlib import Path
 from random import Random
 
+import pandas as pd
 import pytest
 
 from asyncdp_sim.exports.flower import plan_of
@@ -30,9 +30,10 @@ def banks(folder: Path) -> Scenario:
         if bank == "public":
             known = f"{debt:.1f}"
         rows.append([owner, f"{income:.2f}", purpose, known, target])
-    _write(folder / "loans.csv", rows)
-    for name in BANKS:
-        _write(folder / f"{name}.csv", [row for row in rows[:-100] if row[0] == name])
+    loans = pd.DataFrame(rows, columns=HEAD)
+    private = dict(iter(loans[:-100].groupby("bank")))
+    for name, frame in {"loans": loans, **private}.items():
+        frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\r\n")
     asked = table(__file__, "banks.toml")
     asked["data"]["path"], asked["owners"] = str(folder / "loans.csv"), {"records": None}
     (folder / "banks.toml").write_text(text(**asked), encoding="utf-8")
@@ -52,8 +53,3 @@ def north(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     path = str(folder / "north.ledger")
     ledger.create(path, "north")
     return {"owner": "north", "table": str(folder / "north.csv"), "ledger": path}
-
-
-def _write(path: Path, rows: list[list[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([HEAD, *rows])

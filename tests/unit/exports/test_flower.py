@@ -128,7 +128,7 @@ def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) ->
 def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
     plan["owners"] = [{**owner, "answers": 100} for owner in plan["owners"]]
-    world, _ = fake_world(plan, dict.fromkeys(range(3), 100))
+    world, _ = fake_world(plan, [100] * 3)
     first = AsyncStrategy({**plan, "updates": 7}, world, tmp_path, "digest", 600.0)
     assert first.start()
     world.end_run()
@@ -142,17 +142,13 @@ def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     assert {line.split(",")[0] for line in lines[1:]} == set(BANKS)
 
 
-FIFTEEN = dict.fromkeys(range(3), 15)
-"""Answers that are left to each owner."""
-
-
 class Play:
     """A run of a plan over fake owners, each with 15 answers left where nothing else is said."""
 
     def __init__(self, scenario, folder):
         self.plan, self._folder = plan_of(scenario, 1.0), folder
 
-    def begin(self, left=FIFTEEN, **changes):
+    def begin(self, left=(15, 15, 15), **changes):
         """Change the plan, and return a new world and its owners."""
         self.plan |= changes
         self.world, owners = fake_world(self.plan, left)
@@ -185,8 +181,7 @@ def test_a_run_ends_and_is_logged_as_its_owners_do(play, caplog, case):
     if "answers" in case:
         allowed = [{**owner, "answers": case["answers"]} for owner in play.plan["owners"]]
         play.plan |= {"owners": allowed}
-    left = dict(enumerate(case.get("left", [15, 15, 15])))
-    world, owners = play.begin(left, **case.get("changes", {}))
+    world, owners = play.begin(case.get("left", [15, 15, 15]), **case.get("changes", {}))
     for time_, place, what in case.get("set", ()):
         change = partial(vars(owners[place]).update, composed({}, [what]))
         world.at.append((time_, change))
@@ -249,7 +244,7 @@ def test_progress_is_logged_with_the_time_left_by_forecast_and_pace(scenario, tm
 
 
 def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
-    world, owners = play.begin(dict.fromkeys(range(3), 10_000), updates=10_000, patience=120.0)
+    world, owners = play.begin([10_000] * 3, updates=10_000, patience=120.0)
     for owner in owners.values():
         owner.silent = True
     world.limit = 7200.0
@@ -310,7 +305,7 @@ def test_replies_at_one_time_make_no_more_than_the_last_update(scenario, tmp_pat
 
 
 def test_a_node_that_is_started_again_for_another_owner_leaves_the_first(play):
-    world, owners = play.begin({0: 15, 1: 15}, updates=20)
+    world, owners = play.begin([15, 15], updates=20)
     world.parties[100], second = owners[1], world.parties.pop(101)
     world.at.append((66.0, lambda: world.parties.update({100: owners[0], 101: second})))
     model = play.end(wait=60.0)
@@ -335,7 +330,7 @@ def test_names_are_quoted_in_the_log_of_exchanges(scenario, tmp_path):
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
     play = Play(scenario, tmp_path)
     gaps = {0: [[1.0, 90.0], [9.0]], 1: [[1.95, 9.0], [99.0]], 2: [[99.0]]}
-    _, owners = play.begin(dict.fromkeys(range(3), 9), updates=2)
+    _, owners = play.begin([9] * 3, updates=2)
     for place, owner in owners.items():
         owner.ticks = lambda place=place: {"gaps": gaps[place].pop(0)}
     play.end()

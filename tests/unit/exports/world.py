@@ -114,7 +114,7 @@ class FakeOwner:
         return {**reply, "left": self.left}
 
 
-def fake_world(plan: dict[str, Any], left: dict[int, int]) -> tuple[World, dict[int, FakeOwner]]:
+def fake_world(plan: dict[str, Any], left: list[int]) -> tuple[World, dict[int, FakeOwner]]:
     """Return a world of fake owners at nodes 100, 101, ..., whose exchanges take a second."""
     draw = np.random.default_rng(5)
 
@@ -122,5 +122,5 @@ def fake_world(plan: dict[str, Any], left: dict[int, int]) -> tuple[World, dict[
         has = plan["owners"][place]["mean_gap"] is not None
         return lambda: {"gaps": draw.exponential(size=8).tolist()} if has else {}
 
-    owners = {place: FakeOwner(place, most, ticks(place)) for place, most in left.items()}
+    owners = {place: FakeOwner(place, most, ticks(place)) for place, most in enumerate(left)}
     return World({100 + place: owner for place, owner in owners.items()}, lambda: 1.0), owners

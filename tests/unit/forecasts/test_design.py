@@ -117,14 +117,12 @@ def test_steps_that_are_too_long_are_named(rho, diverges):
 
 # Steps, lengths and caps that are tuned.
 
-EQUAL = (2000, 2000, 2000)
-CLIPPED = {"sensitivity": {"kind": "clip", "bound": 1.0}}
-"""Half of all record gradients are longer at the optimum."""
-CAPPED = CLIPPED | {"budget": {"kind": "per-owner-cap", "answers": 45}}
+CAPPED = CASES["capped"]
+"""Half of all record gradients are longer than the bound at the optimum."""
 
 
-def scenario(records=EQUAL, **changes):
-    raw = banks(records, (2.0, 2.0, 2.0), 60, 3.0)
+def scenario(**changes):
+    raw = banks((2000, 2000, 2000), (2.0, 2.0, 2.0), 60, 3.0)
     for part, values in changes.items():
         raw[part] |= values
     return Scenario.model_validate(raw)
@@ -146,7 +144,7 @@ def exactly(setting, asked):
 
 @one_in(3, ("rho", "updates"), [(3.0, 60), (1e-9, 4), (1e4, 300)])
 def test_no_step_and_length_nearby_are_much_better(rho, updates):
-    asked = scenario(EQUAL, algorithm={"rho": rho}, run={"updates": updates})
+    asked = scenario(algorithm={"rho": rho}, run={"updates": updates})
     best = tune(asked, replicates=40).best.setting
     psi = exactly(best, asked)
     assert psi < 0.05  # of 1.4 at the start

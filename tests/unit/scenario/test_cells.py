@@ -86,14 +86,10 @@ def test_what_is_told_of_one_is_not_changed_by_who_changes_tables():
 # Descriptions of scenarios by ``asyncdp check``, in words that need no other page.
 
 
-def lines(name):
-    return describe(entry(name).scenario(()))
-
-
 @pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
 def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
-    said = lines(name)
+    said = describe(entry(name).scenario(()))
     assert len(said) < 20
     assert sum(line.startswith("no formula for") for line in said) == 1
     formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
@@ -103,7 +99,7 @@ def test_a_description_fits_a_screen(name):
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
 def test_predictions_have_names_and_units_and_no_columns(name):
     said = ("predicted ", "staleness is 0", "no formula for")
-    predicted = [line for line in lines(name) if line.startswith(said)]
+    predicted = [line for line in describe(entry(name).scenario(())) if line.startswith(said)]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]
     assert [column for column in columns if column in " ".join(predicted)] == []

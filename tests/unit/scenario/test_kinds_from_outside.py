@@ -259,14 +259,15 @@ def test_what_other_processes_cannot_find_is_refused_before_it_is_sent(tmp_path,
 #
 #     e_(k+1) = [(d_k − c) e_k + (β_(k+1) − β_k) e_0]/d_(k+1).
 
-FILE = Path(__file__).parents[3] / "docs" / "kinds" / "dual_averaging.toml"
 UPDATES, SIGMA, STEP = 40, 0.1, 0.2
 LENGTH = {"updates": UPDATES, "replicates": 3}
 EXACT = {"epsilon": float("inf"), "sensitivity": {"kind": "declared", "bound": 100.0}}
 
 
 def example(**parts):
-    return load(FILE, allow_code=True)[0].replace(**{"run": LENGTH, **parts})
+    return load(KINDS / "dual_averaging.toml", allow_code=True)[0].replace(
+        **{"run": LENGTH, **parts}
+    )
 
 
 def held(k: int, exponent: float) -> float:

@@ -34,7 +34,6 @@ from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes, tables
-from tests.scenes import fields, text
 from tests.together import together
 
 # Owners that take part without others keep their numbers, clocks and records.
@@ -45,7 +44,7 @@ COUPLED_BY_NOTHING = tables.table(__file__, "coupled_by_nothing.toml")
 
 def scenario(owners=None, **parts):
     usual = CASES["usual"]
-    raw = fields(**usual | {"owners": usual["owners"] | (owners or {})})
+    raw = scenes.fields(**usual | {"owners": usual["owners"] | (owners or {})})
     return parse(Scenario, raw | parts)
 
 
@@ -159,7 +158,7 @@ def test_warnings_call_owners_by_their_numbers():
 def test_a_tables_column_says_who_is_meant(tmp_path):
     who = ["St. Mary's", "7", "Northside", "7", "St. Mary's", "Northside", "7", "7"]
     pd.DataFrame({"x": range(8), "who": who, "y": range(8)}).to_csv(tmp_path / "t.csv", index=False)
-    of_a_table = text(**tables.composed({}, [CASES["of_a_table"]]))
+    of_a_table = scenes.text(**tables.composed({}, [CASES["of_a_table"]]))
     (tmp_path / "s.toml").write_text(of_a_table, encoding="utf-8")
     asked, _ = load(tmp_path / "s.toml")
     assert asked.owners.count == 3
@@ -305,7 +304,7 @@ OUT_OF_RANGE = tables.table(__file__, "out_of_range.toml")
 
 
 def naming(n_owners, *parts):
-    raw = fields(**CASES["naming"] | {"owners": {"count": n_owners, "records": 5}})
+    raw = scenes.fields(**CASES["naming"] | {"owners": {"count": n_owners, "records": 5}})
     for part in parts:
         for key, value in part.items():
             whole = "kind" in value or key not in raw
