@@ -22,7 +22,6 @@ from tests.unit.exports.banks import BANKS, banks
 from tests.unit.exports.test_flower import ALGORITHMS, PUSH
 
 pytestmark = [pytest.mark.flower, pytest.mark.nightly]  # a quarter of an hour in all
-REQUEST = {"protocol": {"kind": "request"}}
 OTHERS = ["fedasync", "fedbuff", "collab-1", "collab-2", "parameter-server"]
 
 
@@ -65,7 +64,7 @@ def test_killed_parties_cost_answers_and_exceed_no_budget(network: Loopback, mon
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_algorithm_is_carried_out(network: Loopback, name: str) -> None:
-    updates, changes = (3, REQUEST) if name == "fedasync" else (2, {})
+    updates, changes = (3, {"protocol": {"kind": "request"}}) if name == "fedasync" else (2, {})
     settings = {**ALGORITHMS[name], **changes, "run": {"updates": updates}}
     network.carry_out(banks(network.folder).replace(**settings))
     assert f"update {updates} of {updates}: all updates are made" in network.finished_run()

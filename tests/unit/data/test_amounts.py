@@ -75,13 +75,12 @@ def test_known_numbers_are_read_right_in_each_notation(name, decimal):
     np.testing.assert_allclose(read, expected, rtol=1e-12)
 
 
+NUMBERS = st.lists(st.floats(1e-2, 1e7).map(lambda x: round(x, 2)), min_size=1, max_size=12)
+NAMES = st.sampled_from(sorted(NOTATIONS))
+
+
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.floats(1e-2, 1e7).map(lambda x: round(x, 2)), min_size=1, max_size=12),
-    st.sampled_from(sorted(NOTATIONS)),
-    st.sampled_from(sorted(NOTATIONS)),
-    st.sampled_from([".", ","]),
-)
+@given(NUMBERS, NAMES, NAMES, st.sampled_from([".", ","]))
 def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, private, decimal):
     """A column shows one notation, a private cell has another: it is read right, or not at all."""
     shown = [written(public, x) for x in VALUES]

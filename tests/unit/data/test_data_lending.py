@@ -356,8 +356,6 @@ def test_each_block_of_the_table_has_a_law_of_its_own(encoding):
         assert law.columns == calibrated(encoding, "body").columns
 
 
-BANKS = (2, 3, 4)
-OF_THE_TABLE = TABLE["of_the_table"]
 WITHIN = 2.0
 """ψ(θ_1*) is the real table's within this factor."""
 
@@ -384,14 +382,14 @@ def distances(encoding, **fields):
     x, y = data.features[0], data.targets[0]
     size = lending_data.BLOCK_ROWS
     blocks = [whole(x[a : a + size], y[a : a + size]) for a in range(0, len(x), size)]
-    table, among = whole(x, y), [whole(x[: n * size], y[: n * size]) for n in BANKS]
+    table, among = whole(x, y), [whole(x[: n * size], y[: n * size]) for n in (2, 3, 4)]
     alone = [off(blocks[0], banks) for banks in among]
     return np.array([off(block, table) for block in blocks]), np.array(alone)
 
 
 def scores(found, encoding):
     error = np.sqrt(2) * np.array(TABLE["spread"][encoding])
-    return np.log(found / OF_THE_TABLE[encoding][0]) / error
+    return np.log(found / TABLE["of_the_table"][encoding][0]) / error
 
 
 PLAIN = pytest.param("plain", marks=pytest.mark.nightly)
@@ -401,14 +399,14 @@ PLAIN = pytest.param("plain", marks=pytest.mark.nightly)
 def test_the_drift_is_the_table_s(encoding):
     blocks, alone = distances(encoding, drift=True)
     assert np.abs(scores(blocks, encoding)).max() <= 4
-    assert np.abs(np.log(alone / OF_THE_TABLE[encoding][1])).max() < np.log(WITHIN)
+    assert np.abs(np.log(alone / TABLE["of_the_table"][encoding][1])).max() < np.log(WITHIN)
 
 
 def test_no_drift_is_seen():
     """Planted: rows that are exchangeable."""
     blocks, alone = distances("as-published", drift=False)
     assert np.abs(scores(blocks, "as-published")).min() > 4
-    assert np.all(alone * WITHIN < OF_THE_TABLE["as-published"][1])
+    assert np.all(alone * WITHIN < TABLE["of_the_table"]["as-published"][1])
 
 
 @needs_real
@@ -416,5 +414,5 @@ def test_no_drift_is_seen():
 @EACH
 def test_the_figures_are_the_real_table_s(encoding):
     found = distances(encoding, path=str(REAL), public_overlap=True)
-    for made, stated in zip(found, OF_THE_TABLE[encoding], strict=True):
+    for made, stated in zip(found, TABLE["of_the_table"][encoding], strict=True):
         assert np.allclose(made, stated, rtol=0, atol=6e-5)

@@ -290,7 +290,6 @@ def test_whole_persons_are_held_out_and_one_stays(persons, apart):
 
 DAYS = [f"{1 + j % 28:02}.{1 + j % 12:02}.{2020 + j % 3}" for j in range(40)]
 SORTED = [f"{day[6:]}-{day[3:5]}-{day[:2]}" for day in DAYS]
-DECLARED = {"day": Date(format="%d.%m.%Y")}
 
 
 def in_time(folder, days, **fields):
@@ -304,7 +303,7 @@ def in_time(folder, days, **fields):
     ("days", "columns", "latest"),
     [
         ([f"{j},5" for j in range(40)], {}, [24, 25, 26, 27, 28, 29]),
-        (DAYS, DECLARED, [8, 11, 17, 20, 23, 26]),
+        (DAYS, {"day": Date(format="%d.%m.%Y")}, [8, 11, 17, 20, 23, 26]),
         (SORTED, {}, [8, 11, 17, 20, 23, 26]),
     ],
     ids=["decimal commas", "declared dates", "dates that sort"],

@@ -26,7 +26,6 @@ from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
-PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "aggregation.md"
 LINEAR = Asked(own_best="linear", break_even=False)
 
 
@@ -141,7 +140,8 @@ def test_no_protocol_is_called_better_without_an_interval_above_zero():
 
 
 def test_the_page_says_what_is_tried_and_what_json_has(made):
-    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    page = Path(__file__).parents[3] / "docs" / "privacy" / "aggregation.md"
+    page = " ".join(page.read_text(encoding="utf-8").split())
     _, _, others = made
     [first, _] = as_content(others)
     assert all(f"`{key}`" in page for key in first)

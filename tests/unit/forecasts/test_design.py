@@ -268,10 +268,7 @@ def test_runs_that_chose_are_none_of_those_reported(played, monkeypatch):
     assert {number for _, numbers in played for number in numbers} == expected
 
 
-@pytest.mark.parametrize(
-    ("capped", "answers", "updates"),
-    [(True, 45, 135), (True, 334, 1000), (False, 45, 45), (False, 1000, 1000)],
-)
+@pytest.mark.parametrize(("capped", "answers", "updates"), CASES["lengths"])
 def test_a_network_is_as_long_as_its_cap_allows(capped, answers, updates):
     choices = module.Choices(owners=3, capped=capped, longest=1000)
     assert choices.longest_with(answers, 1.0) == StepLengthCap(1.0, updates, answers)

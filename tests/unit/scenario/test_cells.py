@@ -110,13 +110,12 @@ def test_predictions_have_names_and_units_and_no_columns(name):
 # Answers that take longer than anybody waits for them: refused, whatever takes the time.
 
 CASES = table(__file__, "cells.toml")
+WAITS, TAKING = CASES["waits"], CASES["taking"]
 
 
 @together
-@pytest.mark.parametrize(
-    ("key", "protocol", "algorithm"), CASES["waits"].values(), ids=CASES["waits"]
-)
-@pytest.mark.parametrize(("in_time", "late"), CASES["taking"].values(), ids=CASES["taking"])
+@pytest.mark.parametrize(("key", "protocol", "algorithm"), WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize(("in_time", "late"), TAKING.values(), ids=TAKING)
 def test_it_is_refused_where_no_answer_can_be_in_time(in_time, late, key, protocol, algorithm):
     waiting = {"protocol": protocol, "algorithm": algorithm}
     with pytest.raises(SpecError) as refused:

@@ -153,13 +153,10 @@ def test_a_class_of_no_file_runs_but_has_no_name(scenario, tmp_path):
 
 def test_the_text_of_a_scenario_is_kept(tmp_path):
     scenario, _ = load(KINDS / "momentum.toml", allow_code=True)
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    text = dump(scenario, inner)
-    (inner / "again.toml").write_text(text, encoding="utf-8")
-    again, _ = load(inner / "again.toml", allow_code=True)
+    text = dump(scenario, tmp_path)
+    again, _ = load(written(tmp_path, text, "again.toml"), allow_code=True)
     assert again == scenario
-    assert dump(again, inner) == text
+    assert dump(again, tmp_path) == text
     assert dump(scenario, KINDS).count('kind = "python:momentum.py:Momentum"') == 1
 
 
