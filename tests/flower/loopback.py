@@ -16,13 +16,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from asyncdp_sim.exports.flower import export_flower
 from asyncdp_sim.scenario import Scenario
 from tests.unit.exports.banks import BANKS
 
-T = TypeVar("T")
 _BIN = Path(sys.executable).parent
 _SERVES = "Uvicorn running"
 SECOND = ("second",)
@@ -137,7 +136,7 @@ class Loopback:
                 continue
         return killed
 
-    def wait(self, until: Callable[[], T]) -> T:
+    def wait(self, until: Callable[[], Any]) -> Any:
         """Wait for something, and return it.
 
         At all times, each bank's answers used ≤ its charges on disk ≤ K_i.
@@ -162,20 +161,14 @@ class Loopback:
 
     def model(self) -> dict[str, Any]:
         """Return what the last run ended with."""
-        model: dict[str, Any] = json.loads(
-            (self._server / "model.json").read_text(encoding="utf-8")
-        )
-        return model
+        return json.loads((self._server / "model.json").read_text(encoding="utf-8"))
 
     def adapted(self, bank: str) -> str:
         """Return what a bank reads of its adapted model, which it fits by itself."""
         table, file = self.folder / f"{bank}.csv", self.folder / f"{bank}-adapted.json"
         model = self._server / "model.json"
-        fit = ["-m", "private_learning.adapt", bank, str(table), str(model), str(file)]
-        command = [sys.executable, *fit]
-        return subprocess.run(
-            command, cwd=self._app, check=True, capture_output=True, text=True
-        ).stdout
+        command = [sys.executable, "-m", "private_learning.adapt", bank, table, model, file]
+        return subprocess.check_output(command, cwd=self._app, text=True)
 
     def updates(self) -> int:
         """Return how many updates the checkpoint has."""

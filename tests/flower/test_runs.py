@@ -3,26 +3,26 @@
 Needs the extra ``flower``: ``python -m pytest -m flower tests/flower``.
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 
+import numpy as np
 import pytest
 
+from asyncdp_sim import run
 from asyncdp_sim.exports import flower
+from asyncdp_sim.imports import fit_law
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
 from tests.flower.loopback import Loopback
 from tests.unit.exports.banks import BANKS, banks
 from tests.unit.exports.test_flower import ALGORITHMS, PUSH
 
 pytestmark = [pytest.mark.flower, pytest.mark.nightly]  # a quarter of an hour in all
-REQUEST = {"protocol": {"kind": "request"}}
-SHORT = {
-    "fedasync": (3, REQUEST),
-    "fedbuff": (2, {}),
-    "collab-1": (2, {}),
-    "collab-2": (2, {}),
-    "parameter-server": (2, {}),
-}
-"""Updates of each, and what differs from the algorithms' usual test."""
+OTHERS = ["fedasync", "fedbuff", "collab-1", "collab-2", "parameter-server"]
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,11 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
         yield network
 
 
-def test_killed_clients_nodes_and_links_cost_answers_and_exceed_no_budget(
-    network: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_parties_cost_answers_and_exceed_no_budget(network: Loopback, monkeypatch) -> None:
     monkeypatch.setattr(flower, "PATIENCE", 60.0)
     budget = {"kind": "per-owner-cap", "answers": 10}  # in all as many as there are updates
     network.carry_out(banks(network.folder).replace(**PUSH, privacy={"budget": budget}))
-    run = network.start_run()
+    started = network.start_run()
     network.wait(lambda: network.updates() >= 5)
     client = network.wait(
         lambda: next((bank for bank in BANKS if network.kill(bank, "flwr-clientapp")), "")
@@ -50,8 +48,8 @@ def test_killed_clients_nodes_and_links_cost_answers_and_exceed_no_budget(
     hit = {client, "west"}  # they answer again when the server has waited for them long enough
     network.wait(lambda: all(network.answers()[bank] > before[bank] for bank in hit))
     assert network.kill("link") > 0
-    network.wait(lambda: run.poll() is not None)
-    assert run.returncode != 0
+    network.wait(lambda: started.poll() is not None)
+    assert started.returncode != 0
     made = network.updates()
     assert made < 30
     network.start_link()
@@ -64,11 +62,9 @@ def test_killed_clients_nodes_and_links_cost_answers_and_exceed_no_budget(
     assert network.updates() <= sum(network.answers().values()) <= network.updates() + 1
 
 
-@pytest.mark.parametrize(("name", "updates", "changes"),
-                         [(name, *given) for name, given in SHORT.items()], ids=SHORT)  # fmt: skip
-def test_every_other_algorithm_is_carried_out(
-    network: Loopback, name: str, updates: int, changes: dict
-) -> None:
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_other_algorithm_is_carried_out(network: Loopback, name: str) -> None:
+    updates, changes = (3, {"protocol": {"kind": "request"}}) if name == "fedasync" else (2, {})
     settings = {**ALGORITHMS[name], **changes, "run": {"updates": updates}}
     network.carry_out(banks(network.folder).replace(**settings))
     assert f"update {updates} of {updates}: all updates are made" in network.finished_run()
@@ -103,3 +99,75 @@ def test_each_fault_of_an_owner_is_in_the_log_and_the_others_learn(network: Loop
     }  # fmt: skip
     assert model["owners"]["west"]["answers"] == 3
     assert f"update {model['updates']} of 30: no owner can answer" in printed
+
+
+# Real runs, each beside simulated runs with its measured latencies; ``-s`` prints the figures.
+
+SIMULATED = 1000
+UPDATES, ANSWERS = 40, 20
+
+
+@contextmanager
+def _busy(count: int) -> Iterator[None]:
+    """Keep as many processes busy."""
+    command = [sys.executable, "-c", "while True: pass"]
+    workers = [subprocess.Popen(command) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+@pytest.mark.parametrize("busy", [0, 4])
+def test_a_real_run_is_one_of_the_runs_simulated_with_its_latencies(tmp_path, busy):
+    budget = {"kind": "per-owner-cap", "answers": ANSWERS}
+    scenario = banks(tmp_path).replace(privacy={"budget": budget}, run={"updates": UPDATES})
+    with closing(Loopback(tmp_path)) as network, _busy(busy):
+        network.start()
+        network.carry_out(scenario)
+        network.finished_run(wait=900.0)
+        log = network.folder / "server/exchanges.csv"
+        exchanges = np.genfromtxt(log, delimiter=",", skip_header=1, usecols=(1, 2))
+        model, charges = network.model(), [network.charges(bank) for bank in BANKS]
+    load_average = os.getloadavg()[1]
+    real = {"time": np.nanmax(exchanges[:, 1]), "ψ": _psi(scenario, model["model"])}
+    real |= {f"answers of {bank}": model["owners"][bank]["answers"] for bank in BANKS}
+    spent = zip(BANKS, charges, strict=True)
+    real |= {f"ε of {bank}": charged * 5.0 / ANSWERS for bank, charged in spent}
+    lasted = np.diff(exchanges[~np.isnan(exchanges[:, 1])])[:, 0]
+    fitted = fit_law(*np.array_split(lasted, 2))  # as ``asyncdp import trace --fit`` does
+    print(f"\n{busy} busy processes, load {load_average:.1f}; an exchange (s): {fitted}")
+    rare = {}
+    for name, simulated in _simulated(scenario.replace(compute=fitted.law.model_dump())).items():
+        low, high = np.quantile(simulated, [0.025, 0.975])
+        beyond = min((simulated <= real[name]).mean(), (simulated >= real[name]).mean())
+        rare[name] = 2 * beyond
+        print(
+            f"{name}: {real[name]:.3g}, simulated {simulated.mean():.3g} ({low:.3g} to {high:.3g})"
+        )
+    lost = sum(owner["lost"] for owner in model["owners"].values())
+    print(f"{len(exchanges)} queries, {np.isnan(exchanges[:, 1]).sum()} unanswered, {lost} lost")
+    assert min(rare.values()) > 0.002, rare  # 8 figures: false in 1.6 % of nights at most
+
+
+def _psi(scenario: Scenario, model: list[float]) -> float:
+    """Return ψ of a model, by the simulation's objective."""
+    objective = prepare(scenario, build_dataset(scenario)).task.objective
+    [fitness] = objective.fitness(np.array([model]))
+    last = run(scenario.replace(run={"replicates": 1})).curve.iloc[-1]
+    return float(fitness / (last.fitness / (1 + last.relative_fitness)) - 1)
+
+
+def _simulated(scenario: Scenario) -> dict[str, np.ndarray]:
+    """Return each figure of many simulated runs."""
+    result = run(scenario.replace(run={"replicates": SIMULATED, "seed": 5}))
+    last = result.curve.groupby("replicate").tail(1)
+    figures = {"time": last.time.to_numpy(), "ψ": last.relative_fitness.to_numpy()}
+    owners = result.owners.set_index(["replicate", "owner"])
+    for place, bank in enumerate(BANKS, 1):
+        own = owners.xs(place, level="owner")
+        figures[f"answers of {bank}"] = own.answers_released.to_numpy()
+        figures[f"ε of {bank}"] = own.epsilon_spent.to_numpy()
+    return figures

@@ -23,6 +23,14 @@ pytestmark = [pytest.mark.flower, pytest.mark.nightly]  # needs systemd-analyze,
 PAGE = Path(__file__).parents[2] / "docs/from-decision-to-deployment.md"
 LINK = "link.example.org:9092"
 PATIENCE = 300.0
+CERTIFICATE = """
+    openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost
+    -addext subjectAltName=IP:127.0.0.1 -keyout link.key -out ca.crt
+"""
+SUPERLINK = """
+    --ssl-ca-certfile ca.crt --ssl-certfile ca.crt --ssl-keyfile link.key --database state.db
+    --host 127.0.0.1 --disable-runtime-dependency-installation
+"""
 
 
 def _text(language: str) -> str:
@@ -78,18 +86,9 @@ def _here() -> Path:
 
 def _starts(command: list[str], environment: dict[str, str], folder: Path) -> None:
     """Start a link and a node that trusts it; return once the node has connected."""
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
-         "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "link.key",
-         "-out", "ca.crt"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
+    subprocess.run(shlex.split(CERTIFICATE), cwd=folder, check=True, capture_output=True)
     port = free_port()
-    link = [
-        str(_here() / "flower-superlink"), "--ssl-ca-certfile", "ca.crt",
-        "--ssl-certfile", "ca.crt", "--ssl-keyfile", "link.key", "--database", "state.db",
-        "--host", "127.0.0.1", "--port", str(port), "--disable-runtime-dependency-installation",
-    ]  # fmt: skip
+    link = [str(_here() / "flower-superlink"), *shlex.split(SUPERLINK), "--port", str(port)]
     assert LINK in command
     command = [f"127.0.0.1:{port}" if each == LINK else each for each in command]
     command += ["--host", "127.0.0.1", "--port", str(free_port())]
@@ -104,9 +103,7 @@ def _starts(command: list[str], environment: dict[str, str], folder: Path) -> No
 
 
 @contextmanager
-def _running(
-    command: list[str], environment: dict[str, str], folder: Path
-) -> Iterator[Callable[[], str]]:
+def _running(command, environment, folder) -> Iterator[Callable[[], str]]:
     """Run a command, and give what returns its output so far; at the end it is killed."""
     log = folder / f"{Path(command[0]).name}.log"
     path = {"PATH": f"{Path(command[0]).parent}:{os.environ['PATH']}"}

@@ -45,8 +45,7 @@ def test_arrays_are_read_only_and_in_fortran_order():
     data = GaussianData(features=3).build(1, (5,), Streams(3))
     assert data.features[0].flags.f_contiguous
     assert data.features[0].dtype == np.float64
-    with pytest.raises(ValueError, match="read-only"):
-        data.features[0][0, 0] = 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        data.targets[0][0] = 1.0
+    for array in (data.features[0], data.targets[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
     assert (data.real, data.source, data.public_rows_of_owner) == (False, None, (0,))

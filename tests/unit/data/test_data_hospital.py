@@ -9,36 +9,19 @@ from discharges import ONE, REAL, RENAMED, ROWS, THREE, TWO, frame, many, needs_
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data import hospital_data as hospital_twin
+from asyncdp_sim.data import HospitalData, hospital_data
 from asyncdp_sim.data.declared_columns import Twin, shipped
-from asyncdp_sim.data.hospital_data import (
-    COLUMNS,
-    HOSPITAL,
-    LEAST_RECORDS,
-    PRIOR_ROWS,
-    calibrated,
-    complete,
-    encode_plain,
-    mdc_of_drg,
-    read_discharges,
-    twin_sizes,
-    twin_table,
-)
-from asyncdp_sim.data.hospital_data import encode_as_published as encode_published
+from asyncdp_sim.data.hospital_data import COLUMNS, LEAST_RECORDS, twin_sizes, twin_table
 from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
-from scenarios.twins.hospital import between_hospitals
 from tests.one_in import one_in
 
 # Encodings, and hospitals as owners.
 
+ENCODINGS = ["plain", "as-published"]
 PLAIN = {"preprocessing": "none", "public_records": 0}
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 WITHOUT_CODES = 32  # columns of the plain encoding of 2015's table, without public rows
-
-
-INDICATORS = ROWS["indicators"]
 
 
 def build(table, tmp_path, n_owners=1, records=None, **fields):
@@ -59,25 +42,18 @@ def test_indicators_are_the_schemas_and_the_unlisted_have_none(tmp_path):
     data = build(frame(), tmp_path)
     columns = named(data)
     assert len(columns) == WITHOUT_CODES
-    assert {name: columns[name] for name in INDICATORS} == INDICATORS
+    assert {name: columns[name] for name in ROWS["indicators"]} == ROWS["indicators"]
     assert data.targets[0].tolist() == [5, 120, 3]
-    assert data.notes == (
-        "Encoded as indicators of the schema's texts.",
-        "1 lengths of stay were given as a lower limit (120 +): read as 120.",
-        "2 values are missing or not in the schema: no indicator is set.",
-        "Without public rows no mean stay is known, left out: CCS Diagnosis Code, CCS Procedure "
-        "Code, APR DRG Code.",
-    )
+    assert data.notes == tuple(ROWS["notes"])
     assert (data.real, data.source.name) == (True, "sparcs.csv")
 
 
 def test_codes_are_the_public_rows_mean_stays(tmp_path):
-    rows = [{**ONE, "CCS Diagnosis Code": code, "Length of Stay": days}
-            for code, days in [(7, 100), (8, 90), (9, 80), (7, 2), (7, 4), (8, 12)]]  # fmt: skip
-    data = build(frame(*rows), tmp_path, records=(3,), features=35, public_records=3)
-    mean = 6.0  # of 2, 4 and 12 days: private rows have no part in it
-    by_code = {7: 6 + PRIOR_ROWS * mean, 8: 12 + PRIOR_ROWS * mean, 9: PRIOR_ROWS * mean}
-    expected = [by_code[7] / (2 + PRIOR_ROWS), by_code[8] / (1 + PRIOR_ROWS), mean]
+    codes, days = [7, 8, 9, 7, 7, 8], [100, 90, 80, 2, 4, 12]
+    table = frame(*[ONE] * 6).assign(**{"CCS Diagnosis Code": codes, "Length of Stay": days})
+    data = build(table, tmp_path, records=(3,), features=35, public_records=3)
+    mean, prior = 6.0, hospital_data.PRIOR_ROWS  # of 2, 4 and 12 days: private rows have no part
+    expected = [(6 + prior * mean) / (2 + prior), (12 + prior * mean) / (1 + prior), mean]
     assert named(data)["CCS Diagnosis Code, mean stay"] == pytest.approx(expected, rel=1e-15)
 
 
@@ -85,32 +61,19 @@ def test_as_published(tmp_path):
     table = frame(ONE, TWO, {**THREE, "Payment Typology 1": "Medicaid"}, {**ONE, "Gender": None})
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=9)
     assert data.columns == COLUMNS
-    assert data.features[0].tolist() == [
-        [30, 2, 1, 1, 1, 127, 0, 140, 4],
-        [70, 3, 5, 1, 6, 127, 0, 140, 4],
-    ]
+    assert data.features[0].tolist() == ROWS["as_published"]
     assert data.targets[0].tolist() == [5, 3]
-    assert data.notes[0] == (
-        "As published, 2 rows with missing values or stays of 120 + days were dropped."
-    )
+    said = "As published, 2 rows with missing values or stays of 120 + days were dropped."
+    assert data.notes[0] == said
 
 
 def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
-    rows = [
-        {**ONE, "CCS Diagnosis Code": "MUS011", "CCS Procedure Code": None, "APR DRG Code": "347"},
-        {**TWO, "CCS Diagnosis Code": "INJ005", "CCS Procedure Code": "MST010",
-         "APR DRG Code": "4", "Length of Stay": 120},
-    ]  # fmt: skip
-    table = frame(*rows).rename(columns=RENAMED).drop(columns=["APR MDC Code", "Type of Admission"])
+    own = {name: [row.get(name) for row in ROWS["own_codes"]] for name in ROWS["own_codes"][1]}
+    table = frame(ONE, {**TWO, "Length of Stay": 120}).assign(**own).rename(columns=RENAMED)
+    table = table.drop(columns=["APR MDC Code", "Type of Admission"])
     data = build(table, tmp_path, records=(2,), encoding="as-published", features=8)
-    assert data.features[0].tolist() == [
-        [30, 2, 1, 1, 1511, 0, 347, 8],
-        [0, 1, 3, 4, 1205, 1810, 4, 0],
-    ]
-    assert data.notes[1:] == (
-        "APR MDC Code: worked out from the DRG's number.",
-        "Published columns that the table lacks: Type of Admission.",
-    )
+    assert data.features[0].tolist() == ROWS["of_own_codes"]
+    assert data.notes[1:] == tuple(ROWS["notes_of_own_codes"])
     plain = build(table, tmp_path, records=(2,), features=28)
     assert plain.notes[-1] == "Columns missing from the table, left out: Type of Admission."
     assert named(plain)["APR Risk of Mortality=Extreme"] == [0, 1]
@@ -119,7 +82,7 @@ def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
 def test_the_numbers_of_drgs_tell_their_category():
     drg = np.array([5, 20, 59, 140, 194, 314, 351, 560, 640, 720, 930, 952, np.nan])
     category = [0, 1, 1, 4, 5, 8, 8, 14, 15, 18, 25, 0, np.nan]
-    assert np.array_equal(mdc_of_drg(drg), category, equal_nan=True)
+    assert np.array_equal(hospital_data.mdc_of_drg(drg), category, equal_nan=True)
 
 
 @one_in(2, "name", ["Facility Id", "Permanent.Facility.Id"])
@@ -135,7 +98,7 @@ def test_every_hospital_is_an_owner(tmp_path, name):
             assert mine.tolist() == np.flatnonzero(table["Facility Id"] == 11 + i).tolist()
             assert np.array_equal(data.targets[i], whole.targets[0][mine])
         assert data.records == (7, 7, 1)
-        for encoding in ("plain", "as-published"):
+        for encoding in ENCODINGS:
             given = {"features": 2, "public_records": 2, "encoding": encoding}
             path = str(tmp_path / "sparcs.csv")
             spec = HospitalData(path=path, split={"column": name}, **given)
@@ -172,10 +135,8 @@ def test_a_name_of_2015_comes_before_its_other_forms(tmp_path):
 @pytest.mark.long
 @needs_real
 def test_the_real_extract_by_hospital():
-    spec = HospitalData(
-        path=str(REAL), features=9, public_records=0, preprocessing="none",
-        split={"column": "Permanent.Facility.Id"},
-    )  # fmt: skip
+    split = {"column": "Permanent.Facility.Id"}
+    spec = HospitalData(path=str(REAL), features=9, split=split, **PLAIN)
     with pytest.raises(DataError, match=r"data.features: given 9; allowed is 27"):
         spec.build(169, None, Streams(1))
     data = spec.model_copy(update={"features": 27}).build(169, None, Streams(1))
@@ -189,24 +150,17 @@ def test_rows_are_named_as_the_file_counts_them(tmp_path):
     """Whatever rows were dropped before them."""
     table = many(30)
     table.loc[[3, 20], "Length of Stay"] = None
-    path = tmp_path / "stays.csv"
-    table.to_csv(path, index=False)
-    dropped = HospitalData(
-        path=str(path), encoding="as-published", features=2, public_records=12, preprocessing="pca"
-    ).build(2, (5, 5), Streams(1))
-    assert [dropped.row_name(row) for row in (2, 3, 27)] == [
-        "row 3 of stays.csv",
-        "row 5 of stays.csv",
-        "row 30 of stays.csv",
-    ]
+    asked = {"features": 2, "public_records": 12, "preprocessing": "pca"}
+    dropped = build(table, tmp_path, 2, (5, 5), encoding="as-published", **asked)
+    rows = [dropped.row_name(row) for row in (2, 3, 27)]
+    assert rows == [f"row {row} of sparcs.csv" for row in (3, 5, 30)]
 
 
 # The synthetic twin.
 
 ORACLE = pytest.mark.oracle("moments of the synthetic hospital stays")
 
-ENCODINGS = ["plain", "as-published"]
-CHUNK_ROWS = calibrated("plain").chunk_rows
+CHUNK_ROWS = hospital_data.calibrated("plain").chunk_rows
 
 
 def twin(records, seed=1, n_owners=None, **fields):
@@ -219,9 +173,8 @@ def test_a_row_is_the_same_however_many_are_drawn(encoding):
     few = twin_table(encoding, (100, 50), 10, 20, Streams(1))
     many = twin_table(encoding, (CHUNK_ROWS + 7, 60, 5), 30, CHUNK_ROWS + 3, Streams(1))
     ends = np.cumsum([0, CHUNK_ROWS + 7, 60, 5, 30])
-    for mine, first, n in zip(
-        (0, 100, 150, 160), ends[[0, 1, 3, 4]], (100, 50, 10, 20), strict=True
-    ):
+    places = zip((0, 100, 150, 160), ends[[0, 1, 3, 4]], (100, 50, 10, 20), strict=True)
+    for mine, first, n in places:
         assert np.array_equal(few.matrix[mine : mine + n], many.matrix[first : first + n])
         assert np.array_equal(few.target[mine : mine + n], many.target[first : first + n])
 
@@ -237,8 +190,7 @@ def test_values_lie_where_real_ones_do(encoding):
     table = twin_table(encoding, (1500,) * 10, 0, 2000, Streams(1))
     column = dict(zip(table.columns, table.matrix.T, strict=True))
     assert np.isfinite(table.matrix).all()
-    assert table.target.min() == 1
-    assert table.target.max() <= 120
+    assert 1 == table.target.min() <= table.target.max() <= 120
     assert np.array_equal(table.target, np.rint(table.target))
     assert 5 < table.target.mean() < 8
     if encoding == "plain":
@@ -252,16 +204,13 @@ def test_values_lie_where_real_ones_do(encoding):
 
 
 def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
-    monkeypatch.setattr(hospital_twin, "LEAST_RECORDS", 50)
+    monkeypatch.setattr(hospital_data, "LEAST_RECORDS", 50)
     by_column = twin(None, n_owners=4, **BY_HOSPITAL)
     assert by_column.records == twin_sizes(4, Streams(1))
-    assert by_column.notes[1] == (
-        f"Sizes of hospitals were drawn: {min(by_column.records)} to {max(by_column.records)} "
-        "records."
-    )
+    least, most = min(by_column.records), max(by_column.records)
+    assert by_column.notes[1] == f"Sizes of hospitals were drawn: {least} to {most} records."
     in_order = twin(by_column.records)
-    for mine, same in zip(by_column.features, in_order.features, strict=True):
-        assert np.array_equal(mine, same)
+    np.testing.assert_equal(by_column.features, in_order.features)
     renamed = twin(None, n_owners=4, split={"column": "Permanent Facility Id"})
     assert np.array_equal(renamed.features[3], in_order.features[3])
     assert twin(None, n_owners=3, **BY_HOSPITAL).records == by_column.records[:3]
@@ -274,7 +223,8 @@ def test_sizes_are_those_of_hospitals_with_enough_records():
     assert sizes.min() >= LEAST_RECORDS
     quantiles = shipped("hospital_twin.json")["sizes"]
     # 2000 draws: a quantile near the median has a standard error of 1.1 % in probability.
-    assert np.mean(sizes < LEAST_RECORDS * quantiles[10]) == pytest.approx(0.5, abs=0.045)
+    below = np.mean(sizes < LEAST_RECORDS * quantiles[10])
+    assert below == pytest.approx(0.5, abs=0.045)
     assert sizes.max() <= LEAST_RECORDS * quantiles[-1]
 
 
@@ -295,7 +245,7 @@ def test_the_part_between_hospitals_is_unbiased():
     shift = generator.standard_normal((2, 300)) * [[0.5], [0.0]]
     hospitals = np.repeat(np.arange(300), rows_of)
     x = shift[:, hospitals] + generator.standard_normal((2, len(hospitals)))
-    found = between_hospitals(x, hospitals)
+    found = calibrate.between_hospitals(x, hospitals)
     assert found[0, 0] == pytest.approx(0.25 / 1.25, rel=0.33)
     assert abs(found[1, 1]) < 0.01
     assert abs(found[0, 1]) < 0.02
@@ -309,9 +259,8 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     hospitals = np.repeat(np.arange(150), 200)
     used = [COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(COLUMNS[j] for j in used))
-    law = Twin.from_json(
-        json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals))))
-    )
+    stored = json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals)))
+    law = Twin.from_json(json.loads(stored))
     made = np.zeros((30_000, 4), order="F")
     generator = np.random.default_rng(1)
     for start in range(0, 30_000, 200):
@@ -321,7 +270,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     assert np.allclose(made.mean(axis=0), given.mean(axis=0), rtol=0.05)
     assert np.allclose(made.std(axis=0), given.std(axis=0), rtol=0.05)
     assert np.allclose(np.corrcoef(made.T), np.corrcoef(given.T), atol=0.05)
-    parts = [np.diag(between_hospitals(x.T, hospitals)) for x in (given, made)]
+    parts = [np.diag(calibrate.between_hospitals(x.T, hospitals)) for x in (given, made)]
     assert np.allclose(*parts, atol=0.05)
     assert parts[1][1] > 0.15  # race differs much between hospitals
 
@@ -329,20 +278,18 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 @pytest.fixture(scope="module", params=ENCODINGS)
 def both(request):
     """Return the real table and the twin of the same hospitals: matrix, target, hospital each."""
-    frame, _ = read_discharges(str(REAL))
+    frame, _ = hospital_data.read_discharges(str(REAL))
     if request.param == "plain":
-        real = encode_plain(frame, 10_001)
+        real = hospital_data.encode_plain(frame, 10_001)
     else:
-        frame, _ = complete(frame)
-        real = encode_published(frame)
-    numbers = frame[HOSPITAL].factorize()[0]
+        frame, _ = hospital_data.complete(frame)
+        real = hospital_data.encode_as_published(frame)
+    numbers = frame[hospital_data.HOSPITAL].factorize()[0]
     sizes = np.bincount(numbers)
     made = twin_table(request.param, sizes.tolist(), 0, 0, Streams(3))
     used = [made.columns.index(name) for name in real.columns]
-    return (
-        (real.matrix, real.target, numbers),
-        (made.matrix[:, used], made.target, np.repeat(np.arange(len(sizes)), sizes)),
-    )
+    whose = np.repeat(np.arange(len(sizes)), sizes)
+    return (real.matrix, real.target, numbers), (made.matrix[:, used], made.target, whose)
 
 
 @needs_real
@@ -365,10 +312,10 @@ def r_squared(x, y, theta):
 @needs_real
 def test_the_twin_learns_like_the_real_table(both):
     """R² of ridge with σ = 1e-5, and of the model that the other table gives."""
-    models = [
-        np.linalg.solve(2 * x.T @ x / len(y) + 1e-5 * np.eye(x.shape[1]), 2 * x.T @ y / len(y))
-        for x, y, _ in both
-    ]
+    models = []
+    for x, y, _ in both:
+        hessian = 2 * x.T @ x / len(y) + 1e-5 * np.eye(x.shape[1])
+        models.append(np.linalg.solve(hessian, 2 * x.T @ y / len(y)))
     own = [r_squared(x, y, theta) for (x, y, _), theta in zip(both, models, strict=True)]
     crossed = [r_squared(x, y, theta) for (x, y, _), theta in zip(both, models[::-1], strict=True)]
     assert own[1] == pytest.approx(own[0], abs=0.02)

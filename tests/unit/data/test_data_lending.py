@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,19 +13,8 @@ from psi import SIGMA, final_psi, moments
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
-from asyncdp_sim.data import lending_data as twin
 from asyncdp_sim.data.declared_columns import CHUNK_ROWS, Twin, shipped
-from asyncdp_sim.data.lending_data import (
-    BLOCK_ROWS,
-    TABLE_ROWS,
-    blocks_of,
-    calibrated,
-    loan_rows,
-    located,
-    month_of,
-    twin_table,
-    write_drifting,
-)
+from asyncdp_sim.data.lending_data import blocks_of, calibrated, located, twin_table
 from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from scenarios.twins import lending as calibrate
@@ -72,10 +62,9 @@ def test_a_column_splits(path):
     _, rows = amounts(path, n_owners=3, records=None, split={"column": "addr_state"})
     for mine, state in zip(rows, ("AZ", "ME", "NY"), strict=True):
         assert mine.tolist() == np.flatnonzero(states == state).tolist()
-    by_state = LendingData(path=path, split={"column": "addr_state"}, **SPEC)
-    assert by_state.owner_names() == ("AZ", "ME", "NY")
-    published = by_state.model_copy(update={"encoding": "as-published"})
-    assert published.owner_names() == ("AZ", "ME", "NY")
+    for encoding in ENCODERS:
+        by_state = LendingData(path=path, split={"column": "addr_state"}, encoding=encoding, **SPEC)
+        assert by_state.owner_names() == ("AZ", "ME", "NY")
     with pytest.raises(DataError, match=r"owners.count: given 2; allowed is 3"):
         amounts(path, n_owners=2, records=None, split={"column": "addr_state"})
     with pytest.raises(DataError, match=r"data.split: given a column 'state'; nearest"):
@@ -93,27 +82,24 @@ def test_features_are_fitted_to_the_last_rows(path):
 def test_a_loanstats_file_with_its_notice_and_sums(tmp_path, path):
     notice = "Notes offered by Prospectus (https://www.lendingclub.com/info/prospectus.action)\n"
     plain = many(100).to_csv(index=False)
-    (tmp_path / "LoanStats3a.csv").write_text(
-        notice + plain + "\n\nTotal amount funded in policy code 1: 460296150\n"
-    )
+    sums = "\n\nTotal amount funded in policy code 1: 460296150\n"
+    (tmp_path / "LoanStats3a.csv").write_text(notice + plain + sums)
     given = LendingData(path=str(tmp_path / "LoanStats3a.csv"), **SPEC).build(1, (50,), Streams(1))
     expected = LendingData(path=path, **SPEC).build(1, (50,), Streams(1))
     assert np.array_equal(given.features[0], expected.features[0])
     assert given.notes[1] == "1 lines behind the last loan were skipped."
 
 
+def spec(encoding, path=None, **fields):
+    fields = {"features": 10, "public_records": 10_001, **fields}
+    return LendingData(path=path, encoding=encoding, **fields)
+
+
 @pytest.fixture(scope="module")
 def published():
     """Return the owners' records by n_i on the real table, as published."""
-    spec = LendingData(
-        path=str(REAL),
-        features=10,
-        public_records=10_001,
-        public_overlap=True,
-        encoding="as-published",
-    )
-    sizes = (1000, 7236, 14_000)
-    return {n: spec.build(3, (n,) * 3, Streams(1)) for n in sizes}
+    of_real = spec("as-published", str(REAL), public_overlap=True)
+    return {n: of_real.build(3, (n,) * 3, Streams(1)) for n in (1000, 7236, 14_000)}
 
 
 @pytest.mark.long
@@ -134,12 +120,9 @@ def test_the_cost_of_privacy_is_of_the_published_size(published, scalar, slope):
     and -2.03 along n, -2.00 along ε; the constants 2.9e9 and 2.8e9.
     """
     epsilons, sizes = np.array([0.1, 1.0, 10.0]), np.array(list(published))
-    psi = np.array(
-        [
-            [final_psi(data, e, scalar=scalar, seed=(n, j)).mean() for j, e in enumerate(epsilons)]
-            for n, data in published.items()
-        ]
-    )
+    psi = np.zeros((3, 3))
+    for (i, (n, data)), (j, e) in product(enumerate(published.items()), enumerate(epsilons)):
+        psi[i, j] = final_psi(data, e, scalar=scalar, seed=(n, j)).mean()
     constant = np.exp(np.mean(np.log(psi * epsilons**2 * sizes[:, None] ** 2)))
     assert 1.9e9 < constant < 3.6e9
     assert np.polyfit(np.log(epsilons), np.log(psi[-1]), 1)[0] == pytest.approx(-2, abs=slope)
@@ -196,9 +179,8 @@ def test_plain_uses_nothing_that_is_known_only_afterwards():
     changed = frame()
     for name in ("loan_status", "total_pymnt", "grade", "installment", "last_pymnt_d"):
         changed[name] = "X" if changed[name].dtype == object else 0
-    assert np.array_equal(
-        lending_data.encode_plain(changed).matrix, lending_data.encode_plain(frame()).matrix
-    )
+    before, after = (lending_data.encode_plain(table) for table in (frame(), changed))
+    assert np.array_equal(before.matrix, after.matrix)
 
 
 def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
@@ -210,85 +192,68 @@ def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
 def test_a_missing_essential_column_is_named(encoding):
     with pytest.raises(DataError) as caught:
         ENCODERS[encoding](frame().drop(columns=["annual_inc", "int_rate"]))
-    assert [f.given for f in caught.value.faults] == [
-        "a table without a column 'int_rate'",
-        "a table without a column 'annual_inc'",
-    ]
-    assert {f.key for f in caught.value.faults} == {"data.path"}
+    faults = [(fault.key, fault.given) for fault in caught.value.faults]
+    missing = [f"a table without a column '{name}'" for name in ("int_rate", "annual_inc")]
+    assert faults == [("data.path", given) for given in missing]
 
 
 def test_absent_columns_are_named_in_a_note():
-    notes = " ".join(lending_data.encode_plain(frame()).notes)
-    assert "tax_liens" in notes
-    assert "tot_cur_bal" in " ".join(lending_data.encode_as_published(frame()).notes)
+    for encoding, name in (("plain", "tax_liens"), ("as-published", "tot_cur_bal")):
+        assert name in " ".join(ENCODERS[encoding](frame()).notes)
 
 
 def test_lines_that_are_no_loans_move_no_loan():
     summary = {"id": "Total amount funded in policy code 1: 460296150"}
     lines = pd.DataFrame([ONE, summary, ONE, summary])
-    loans, notes = loan_rows(lines, public_records=1)
+    loans, notes = lending_data.loan_rows(lines, public_records=1)
     assert list(loans.index) == [0, 1, 2]
-    assert notes == (
-        "1 lines behind the last loan were skipped.",
-        "1 lines without an interest rate are no loans.",
-    )
-    loans, notes = loan_rows(lines)  # without public rows the last loan is private
+    other = "lines without an interest rate are no loans."
+    assert notes == ("1 lines behind the last loan were skipped.", f"1 {other}")
+    loans, notes = lending_data.loan_rows(lines)  # without public rows the last loan is private
     assert list(loans.index) == [0, 1, 2, 3]
-    assert notes == ("2 lines without an interest rate are no loans.",)
+    assert notes == (f"2 {other}",)
     assert np.isnan(lending_data.encode_plain(loans).target).tolist() == [False, True, False, True]
     with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
-        loan_rows(frame().assign(int_rate="?"))
+        lending_data.loan_rows(frame().assign(int_rate="?"))
 
 
 @together
 @pytest.mark.parametrize("date", CODES["dates"])
 def test_dates(date):
     text, *expected = date
-    assert month_of(text) == (tuple(expected) or None)
+    assert lending_data.month_of(text) == (tuple(expected) or None)
 
 
 def test_numbers():
     assert number_in("860xx") == 860
     assert np.isnan(number_in("xx"))
-    assert numeric(pd.Series([1.0, np.inf, np.nan]))[0] == 1
-    assert np.isnan(numeric(pd.Series([1.0, np.inf, np.nan]))[1:]).all()
+    numbers = numeric(pd.Series([1.0, np.inf, np.nan]))
     texts = numeric(pd.Series(["5.5%", " 6 ", "x", None], dtype=object))
-    assert texts[:2].tolist() == [5.5, 6]
-    assert np.isnan(texts[2:]).all()
+    np.testing.assert_array_equal(numbers, [1, np.nan, np.nan])
+    np.testing.assert_array_equal(texts, [5.5, 6, np.nan, np.nan])
 
 
 @needs_real
 def test_the_real_table():
-    table = pd.read_parquet(REAL)
-    encoded = lending_data.encode_as_published(table)
-    assert encoded.matrix.shape == (42_535, 44)
-    assert np.isfinite(encoded.matrix).all()
-    assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)
-    encoded = lending_data.encode_plain(table)
-    assert encoded.matrix.shape == (42_535, 50)
-    assert np.isfinite(encoded.matrix).all()
+    for encoding, columns in (("as-published", 44), ("plain", 50)):
+        encoded = ENCODERS[encoding](pd.read_parquet(REAL))
+        assert encoded.matrix.shape == (42_535, columns)
+        assert np.isfinite(encoded.matrix).all()
+        assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)
 
 
 # The synthetic twin.
 
 ORACLE = pytest.mark.oracle("moments of the synthetic loans")
 
-ENCODINGS = ["plain", "as-published"]
-
-
-def spec(encoding, path=None, **fields):
-    fields = {"features": 10, "public_records": 10_001, **fields}
-    return LendingData(path=path, encoding=encoding, **fields)
-
 
 @ORACLE
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@EACH
 def test_values_lie_where_real_ones_do(encoding):
     table = twin_table(encoding, 20_000, 2000, Streams(1))
     column = dict(zip(table.columns, table.matrix.T, strict=True))
     assert np.isfinite(table.matrix).all()
-    assert table.target.min() >= 5
-    assert table.target.max() <= 25
+    assert 5 <= table.target.min() <= table.target.max() <= 25
     assert set(np.unique(column["term"])) == {36, 60}
     assert column["annual_inc"].min() >= 0
     assert 5_000 < np.median(column["loan_amnt"]) < 15_000
@@ -318,34 +283,30 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 
 
 @needs_real
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@EACH
 def test_columns_are_the_real_tables(encoding):
-    from asyncdp_sim.data.lending_data import read_loans
-
-    frame, _ = read_loans(str(REAL))
-    encode = lending_data.encode_plain if encoding == "plain" else lending_data.encode_as_published
-    assert calibrated(encoding, "body").columns == encode(frame).columns
-    assert calibrated(encoding, "public").columns == encode(frame).columns
+    frame, _ = lending_data.read_loans(str(REAL))
+    columns = ENCODERS[encoding](frame).columns
+    assert calibrated(encoding, "body").columns == columns
+    assert calibrated(encoding, "public").columns == columns
 
 
 @needs_real
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@EACH
 @pytest.mark.long
 def test_the_twin_learns_like_the_real_table(encoding):
     """What decides ψ: f(θ*), f(0)/f(θ*), the owners' spectrum in the public rows' units, ψ."""
-    fields = {"public_overlap": True}
-    real = spec(encoding, str(REAL), **fields).build(3, (14_000,) * 3, Streams(1))
-    twin = spec(encoding, **fields).build(3, (14_000,) * 3, Streams(1))
-    found = {}
-    for name, data in (("real", real), ("twin", twin)):
+    found = []
+    for path in (str(REAL), None):
+        data = spec(encoding, path, public_overlap=True).build(3, (14_000,) * 3, Streams(1))
         c, _, fitness, best = moments(data)
         spectrum = np.linalg.eigvalsh(c.mean(axis=0)) * 10_001
         psi = [final_psi(data, e, scalar=True, seed=1).mean() for e in (0.1, 1.0, 10.0)]
-        found[name] = fitness(best), fitness(0 * best) / fitness(best) - 1, spectrum, psi
-    assert found["twin"][0] == pytest.approx(found["real"][0], rel=0.1)
-    assert found["twin"][1] == pytest.approx(found["real"][1], rel=0.1)
-    assert np.all(np.abs(np.log(found["twin"][2] / found["real"][2])) < np.log(1.5))
-    assert np.all(np.abs(np.log(np.divide(found["twin"][3], found["real"][3]))) < np.log(1.5))
+        ends = [fitness(best), fitness(0 * best) / fitness(best) - 1]
+        found.append((ends, [*spectrum, *psi]))
+    real, twin = found
+    assert twin[0] == pytest.approx(real[0], rel=0.1)
+    assert np.all(np.abs(np.log(np.divide(twin[1], real[1]))) < np.log(1.5))
 
 
 # The lending twin's drift over rows: which law a row has, and whose optimum is how far off.
@@ -360,17 +321,18 @@ def test_a_row_is_of_the_table_s_block_and_blocks_recur(row, expected):
 
 
 def drawn(write, rows):
-    matrix, target = np.zeros((rows, len(calibrated("plain", "body").columns))), np.zeros(rows)
+    columns = calibrated("plain", "body").columns
+    matrix, target = np.zeros((rows, len(columns))), np.zeros(rows)
     write(matrix, target, Streams(1).generator("data", "twin"))
     return np.c_[matrix, target]
 
 
 def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
-    monkeypatch.setattr(twin, "BLOCK_ROWS", 3000)
-    monkeypatch.setattr(twin, "TABLE_ROWS", 7000)
+    monkeypatch.setattr(lending_data, "BLOCK_ROWS", 3000)
+    monkeypatch.setattr(lending_data, "TABLE_ROWS", 7000)
     laws, rows = blocks_of("plain")[:3], CHUNK_ROWS + 1500
-    drift = partial(write_drifting, laws)
+    drift = partial(lending_data.write_drifting, laws)
     table = drawn(drift, rows)
     of_block = np.array([located(row)[0] for row in range(rows)])
     assert set(of_block) == {0, 1, 2}
@@ -380,29 +342,20 @@ def test_every_row_is_its_block_s_own(monkeypatch):
 
 
 def test_public_rows_are_as_without_drift():
-    with_drift = twin_table(
-        "plain", 50, 40, Streams(1), partial(write_drifting, blocks_of("plain"))
-    )
+    drift = partial(lending_data.write_drifting, blocks_of("plain"))
+    with_drift = twin_table("plain", 50, 40, Streams(1), drift)
     without = twin_table("plain", 50, 40, Streams(1))
     assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
     assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@EACH
 def test_each_block_of_the_table_has_a_law_of_its_own(encoding):
-    assert len(blocks_of(encoding)) == -(-TABLE_ROWS // BLOCK_ROWS)
+    assert len(blocks_of(encoding)) == -(-lending_data.TABLE_ROWS // lending_data.BLOCK_ROWS)
     for law in blocks_of(encoding):
         assert law.columns == calibrated(encoding, "body").columns
 
 
-BANKS = (2, 3, 4)
-OF_THE_TABLE = TABLE["of_the_table"]
-"""ψ over the real table of each block's own optimum, and ψ(θ_1*) among so many banks."""
-SPREAD = TABLE["spread"]
-"""Standard deviation of ln ψ of each block's optimum over 16 seeds of the twin.
-
-The real table is one draw too: the standard error of the difference of two is √2 times as much.
-"""
 WITHIN = 2.0
 """ψ(θ_1*) is the real table's within this factor."""
 
@@ -425,43 +378,41 @@ def off(part, among):
 def distances(encoding, **fields):
     """Return ψ of each block's optimum over all rows, and ψ(θ_1*) among 2, 3 and 4 banks."""
     spec = LendingData(encoding=encoding, features=10, public_records=10_001, **fields)
-    data = spec.build(1, (TABLE_ROWS,), Streams(1))
+    data = spec.build(1, (lending_data.TABLE_ROWS,), Streams(1))
     x, y = data.features[0], data.targets[0]
-    starts = range(0, TABLE_ROWS, BLOCK_ROWS)
-    blocks = [whole(x[a : a + BLOCK_ROWS], y[a : a + BLOCK_ROWS]) for a in starts]
-    table = whole(x, y)
-    among = [whole(x[: n * BLOCK_ROWS], y[: n * BLOCK_ROWS]) for n in BANKS]
-    return (
-        np.array([off(block, table) for block in blocks]),
-        np.array([off(blocks[0], banks) for banks in among]),
-    )
+    size = lending_data.BLOCK_ROWS
+    blocks = [whole(x[a : a + size], y[a : a + size]) for a in range(0, len(x), size)]
+    table, among = whole(x, y), [whole(x[: n * size], y[: n * size]) for n in (2, 3, 4)]
+    alone = [off(blocks[0], banks) for banks in among]
+    return np.array([off(block, table) for block in blocks]), np.array(alone)
 
 
 def scores(found, encoding):
-    error = np.sqrt(2) * np.array(SPREAD[encoding])
-    return np.log(found / OF_THE_TABLE[encoding][0]) / error
+    error = np.sqrt(2) * np.array(TABLE["spread"][encoding])
+    return np.log(found / TABLE["of_the_table"][encoding][0]) / error
 
 
-@pytest.mark.parametrize(
-    "encoding", ["as-published", pytest.param("plain", marks=pytest.mark.nightly)]
-)
+PLAIN = pytest.param("plain", marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize("encoding", ["as-published", PLAIN])
 def test_the_drift_is_the_table_s(encoding):
     blocks, alone = distances(encoding, drift=True)
     assert np.abs(scores(blocks, encoding)).max() <= 4
-    assert np.abs(np.log(alone / OF_THE_TABLE[encoding][1])).max() < np.log(WITHIN)
+    assert np.abs(np.log(alone / TABLE["of_the_table"][encoding][1])).max() < np.log(WITHIN)
 
 
 def test_no_drift_is_seen():
     """Planted: rows that are exchangeable."""
     blocks, alone = distances("as-published", drift=False)
     assert np.abs(scores(blocks, "as-published")).min() > 4
-    assert np.all(alone * WITHIN < OF_THE_TABLE["as-published"][1])
+    assert np.all(alone * WITHIN < TABLE["of_the_table"]["as-published"][1])
 
 
 @needs_real
 @pytest.mark.nightly
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@EACH
 def test_the_figures_are_the_real_table_s(encoding):
     found = distances(encoding, path=str(REAL), public_overlap=True)
-    for made, stated in zip(found, OF_THE_TABLE[encoding], strict=True):
+    for made, stated in zip(found, TABLE["of_the_table"][encoding], strict=True):
         assert np.allclose(made, stated, rtol=0, atol=6e-5)

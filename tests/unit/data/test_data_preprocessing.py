@@ -26,9 +26,9 @@ def test_eigen_features_are_orthonormal_on_the_public_rows():
 def test_eigen_features_are_x_v_over_root_d():
     values, vectors = np.linalg.eigh(ROWS.T @ ROWS)
     expected = (ROWS @ vectors / np.sqrt(values))[:, ::-1][:, :3]
-    features = fit("eigen-uncentred", ROWS, TARGET, 3).features(ROWS)
-    assert np.allclose(np.abs(features), np.abs(expected), rtol=1e-6, atol=1e-12)
-    assert fit("eigen-uncentred", ROWS, TARGET, 3).targets(TARGET).tolist() == TARGET.tolist()
+    projection = fit("eigen-uncentred", ROWS, TARGET, 3)
+    assert np.allclose(np.abs(projection.features(ROWS)), np.abs(expected), rtol=1e-6, atol=1e-12)
+    assert projection.targets(TARGET).tolist() == TARGET.tolist()
 
 
 @pytest.mark.parametrize("kind", ["eigen-uncentred", "pca"])

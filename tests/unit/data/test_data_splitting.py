@@ -1,53 +1,50 @@
 """Rows and whose they are: splits, simulated partitions, and rows that are kept apart."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from of_frames import of_frame
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
-from asyncdp_sim.data.splits import (
-    BuildRequest,
-    Dirichlet,
-    Split,
-    TableToSplit,
-    keep_apart,
-    trained_on,
-)
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.rows import Swap
+from asyncdp_sim.data import FraudData, GaussianData, LendingData, TableData
+from asyncdp_sim.data.splits import BuildRequest, Split, TableToSplit, keep_apart, trained_on
+from asyncdp_sim.data.tables.encodings import Date
+from asyncdp_sim.data.tables.rows import Swap, nearest
+from asyncdp_sim.scenario import Scenario, dump, load
+from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
+from tests.tables import table
 
 # Splits of a table.
 
 ORACLE = pytest.mark.oracle("assignment of rows to owners")
+CASES = table(__file__, "splitting.toml")
 
 
-def owner_rows(split, available, public, records, streams):
-    request = BuildRequest(len(records), records, streams)
-    asked = TableToSplit(request, None, available, public, np.zeros(available), np.zeros(public))
-    return parse(Split, split).owned(asked).rows
-
-
-def by_value(column, values, n_owners, records, least=1):
-    """Return the rows and notes of a split by a column with these values."""
-    request = BuildRequest(n_owners, records, Streams(1))
-    asked = TableToSplit(request, lambda _: values, len(values), 0, np.zeros(0), np.zeros(0))
-    found = parse(Split, {"column": column, "least": least}).owned(asked)
-    return found.rows, found.notes
+def owned(split, n_owners, records=None, *, column=None, target=(), known=(), seed=1):
+    """Return whose rows are which, and notes, of a table with a column, targets and public ones."""
+    target = np.zeros(len(column)) if column is not None else np.asarray(target)
+    request = BuildRequest(n_owners, records, Streams(seed))
+    sizes = len(target), len(known)
+    asked = TableToSplit(request, lambda _: column, *sizes, target, np.asarray(known))
+    return parse(Split, split).owned(asked)
 
 
 @ORACLE
 def test_in_order_is_consecutive_blocks():
-    rows = owner_rows("in-order", 10, 0, (2, 3, 4), Streams(1))
+    rows = owned("in-order", 3, (2, 3, 4), target=np.zeros(10)).rows
     assert [r.tolist() for r in rows] == [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
 
 
 @ORACLE
 def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
-    rows = owner_rows("shuffled", 9, 3, (4, 5), Streams(1))
+    rows = owned("shuffled", 2, (4, 5), target=np.zeros(9), known=np.zeros(3)).rows
     expected = Streams(1).generator("data", "split").permutation(9)
     assert np.array_equal(np.concatenate(rows), expected)
     assert [len(r) for r in rows] == [4, 5]
@@ -55,28 +52,26 @@ def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
 
 @ORACLE
 def test_each_value_is_one_owner_in_sorted_order():
-    rows, notes = by_value("h", [30, 4, None, 30, 4, 100], 3, None)
-    assert [r.tolist() for r in rows] == [[1, 4], [0, 3], [5]]
-    assert notes == (
-        "Each of the 3 values of 'h' is one owner, in sorted order.",
-        "1 row belongs to no owner: no value of 'h'.",
-    )
+    found = owned({"column": "h"}, 3, column=[30, 4, None, 30, 4, 100])
+    assert [r.tolist() for r in found.rows] == [[1, 4], [0, 3], [5]]
+    assert found.notes == tuple(CASES["notes_of_values"])
 
 
 def test_owners_of_a_column_may_keep_their_first_records():
-    rows, _ = by_value("h", ["b", "a", "b", "a"], 2, (1, 2))
-    assert [r.tolist() for r in rows] == [[1], [0, 2]]
+    column = ["b", "a", "b", "a"]
+    found = owned({"column": "h"}, 2, (1, 2), column=column)
+    assert [r.tolist() for r in found.rows] == [[1], [0, 2]]
     with pytest.raises(DataError, match=r"owners.records: given 3 for owner 1; h 'a' has 2 rows"):
-        by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
+        owned({"column": "h"}, 2, (3, 2), column=column)
 
 
 def test_values_with_few_rows_are_no_owners():
     values = ["a", "b", "a", "c", "a", "b"]
-    rows, notes = by_value("where", values, 2, None, 2)
-    assert [r.tolist() for r in rows] == [[0, 2, 4], [1, 5]]
-    assert any("Not owners: 1 value of 'where' with fewer than 2 rows" in note for note in notes)
+    found = owned({"column": "where", "least": 2}, 2, column=values)
+    assert [r.tolist() for r in found.rows] == [[0, 2, 4], [1, 5]]
+    assert "Not owners: 1 value of 'where' with fewer than 2 rows" in " ".join(found.notes)
     with pytest.raises(DataError, match=r"allowed is 1, .* with at least 3 rows"):
-        by_value("where", values, 2, None, 3)
+        owned({"column": "where", "least": 3}, 2, column=values)
 
 
 # A simulated partition by the records' own targets: shares, sizes, privacy of each row.
@@ -86,10 +81,8 @@ SHARES = pytest.mark.oracle("shares of groups among owners")
 N, ROWS, PUBLIC = 4, 400, 100
 
 
-def dealt(split, target, known, n=N, seed=1):
-    request = BuildRequest(n, None, Streams(seed))
-    asked = TableToSplit(request, None, len(target), len(known), target, known)
-    return split.owned(asked).rows
+def dealt(alpha, target, known, n=N, **more):
+    return owned({"dirichlet": alpha, **more}, n, target=target, known=known).rows
 
 
 def owners(rows, count):
@@ -103,7 +96,7 @@ def owners(rows, count):
 @SHARES
 def test_every_row_has_one_owner_and_groups_go_by_shares_of_their_own():
     target = np.repeat([0.0, 1.0], 20_000)
-    rows = dealt(Dirichlet(dirichlet=0.5), target, np.array([1.0, 0.0]))
+    rows = dealt(0.5, target, np.array([1.0, 0.0]))
     owner = owners(rows, len(target))
     for g in (0, 1):
         share = Streams(1).generator("data", "split", "group", g).dirichlet([0.5] * N)
@@ -116,7 +109,7 @@ def test_a_large_alpha_is_alike_and_a_small_one_is_not():
     target = np.tile(np.arange(10.0), 1000)
 
     def apart(alpha):
-        rows = dealt(Dirichlet(dirichlet=alpha), target, np.arange(10.0))
+        rows = dealt(alpha, target, np.arange(10.0))
         mixes = [np.bincount(target[r].astype(int), minlength=10) / len(r) for r in rows]
         return np.abs(np.array(mixes) - 0.1).sum(axis=1).mean() / 2  # total variation
 
@@ -127,43 +120,41 @@ def test_a_large_alpha_is_alike_and_a_small_one_is_not():
 def test_weights_are_lognormal_with_their_variation():
     """Of sizes whose groups are alike, weights are what is left."""
     target = np.zeros(200_000)
-    sizes = np.array(
-        [len(r) for r in dealt(Dirichlet(dirichlet=1e6, cv=1.0), target, target[:1], 200)]
-    )
-    drawn = Streams(1).generator("data", "split", "weights").lognormal(sigma=np.log(2) ** 0.5,
-                                                                       size=200)  # fmt: skip
+    sizes = np.array([len(r) for r in dealt(1e6, target, target[:1], 200, cv=1.0)])
+    generator = Streams(1).generator("data", "split", "weights")
+    drawn = generator.lognormal(sigma=np.log(2) ** 0.5, size=200)
     assert np.corrcoef(sizes, drawn)[0, 1] > 0.99
     assert abs(sizes.std() / sizes.mean() - drawn.std() / drawn.mean()) < 0.05
 
 
-@pytest.mark.parametrize("split", [Dirichlet(dirichlet=0.5), Dirichlet(dirichlet=2.0, groups=7)])
-def test_no_row_has_a_say_in_whose_another_one_is(split):
+@pytest.mark.parametrize(("alpha", "more"), [(0.5, {}), (2.0, {"groups": 7})])
+def test_no_row_has_a_say_in_whose_another_one_is(alpha, more):
     draws = np.random.default_rng(3)
     target, known = draws.integers(0, 5, ROWS).astype(float), np.arange(5.0)
-    before = owners(dealt(split, target, known), ROWS)
+    before = owners(dealt(alpha, target, known, **more), ROWS)
     for row in range(0, ROWS, 7):
         for value in (0.0, 4.0, np.nan, 1e300, -3.5):
             there = target.copy()
             there[row] = value
-            after = owners(dealt(split, there, known), ROWS)
+            after = owners(dealt(alpha, there, known, **more), ROWS)
             assert np.delete(after == before, row).all()
 
 
-def table(path, value=None):
+def of_sums(folder, value=None):
     draws = np.random.default_rng(1)
     x = draws.normal(size=(ROWS + PUBLIC, 2))
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.round(x.sum(axis=1), 3)})
     if value is not None:
         frame.loc[3, "y"] = value
-    frame.to_csv(path, index=False)
-    raw = {"kind": "table", "path": str(path), "target": "y", "features": 2}
-    split = {"dirichlet": 1.0, "groups": 4, "cv": 0.5}
-    return parse(DataSpec, {**raw, "public_records": PUBLIC, "split": split, "held_out": 0.1})
+    return of_frame(
+        folder, frame, features=2, public_records=PUBLIC, preprocessing="eigen-uncentred",
+        split={"dirichlet": 1.0, "groups": 4, "cv": 0.5}, held_out=0.1,
+    )  # fmt: skip
 
 
 @pytest.mark.long
 def test_a_replaced_record_keeps_its_owner(tmp_path):
-    data = table(tmp_path / "t.csv")
+    data = of_sums(tmp_path)
     before = data.build(N, None, Streams(1))
     assert sum(map(len, before.rows)) == ROWS - sum(map(len, before.held_out_targets))
     moved = 0
@@ -175,28 +166,27 @@ def test_a_replaced_record_keeps_its_owner(tmp_path):
     assert 0 < moved <= ROWS // 40
 
 
-def test_what_cannot_be_dealt_out_is_one_line():
-    with pytest.raises(DataError, match=r"data.public_records: given no public target"):
-        dealt(Dirichlet(dirichlet=1.0), np.zeros(9), np.zeros(0))
-    with pytest.raises(DataError, match=r"data.split.groups: given nothing for 101 different"):
-        dealt(Dirichlet(dirichlet=1.0), np.zeros(9), np.arange(101.0))
-    with pytest.raises(DataError, match=r"leaves owner 1 without a record; allowed is a larger"):
-        dealt(Dirichlet(dirichlet=0.001), np.zeros(9), np.zeros(1), 9)
-    with pytest.raises(DataError, match="owners can share 9 rows"):
-        dealt(Dirichlet(dirichlet=1.0, rows=10), np.zeros(9), np.zeros(1))
-    twin = {"kind": "lending", "features": 2, "public_records": 200, "split": {"dirichlet": 1.0}}
+@pytest.mark.parametrize("case", CASES["not_dealt"], ids=lambda case: case["said"])
+def test_what_cannot_be_dealt_out_is_one_line(case):
+    how = {"alpha": 1.0, "target": np.zeros(9)} | case
+    said, how["known"] = how.pop("said"), np.arange(case["known"])
+    with pytest.raises(DataError, match=said):
+        dealt(**how)
+
+
+def test_a_twin_without_a_number_of_rows_is_dealt_to_nobody():
+    twin = LendingData(features=2, public_records=200, split={"dirichlet": 1.0})
     with pytest.raises(DataError, match=r"data.split.rows: given nothing; allowed is a number"):
-        parse(DataSpec, twin).build(N, None, Streams(1))
+        twin.build(N, None, Streams(1))
 
 
 def test_only_public_rows_say_which_groups_there_are(tmp_path):
     """A private target that no public row has, or none at all, moves nobody else."""
-    before = table(tmp_path / "t.csv").build(N, None, Streams(1))
+    before = of_sums(tmp_path).build(N, None, Streams(1))
     for value in (1e9, np.nan):
-        after = table(tmp_path / "t.csv", value).build(N, None, Streams(1))
-        rows = [set(a.tolist()) ^ set(b.tolist()) for a, b in zip(before.rows, after.rows,
-                                                                  strict=True)]  # fmt: skip
-        others = {row for each in rows for row in each} - {3}
+        after = of_sums(tmp_path, value).build(N, None, Streams(1))
+        pairs = zip(before.rows, after.rows, strict=True)
+        others = {row for one, two in pairs for row in {*one.tolist()} ^ {*two.tolist()}} - {3}
         held = sum(map(len, before.held_out_targets))
         assert len(others) <= held  # which rows are held out is drawn by an owner's number of rows
 
@@ -231,25 +221,13 @@ def test_every_owners_rows_are_parted_and_stay_what_they_are(spec):
         assert len(held) == (3, 8, 12)[owner]
         assert apart.held_out_features[owner].flags.f_contiguous
         assert not apart.held_out_targets[owner].flags.writeable
-    assert apart.notes == (
-        *whole.notes,
-        "23 of the owners' 75 rows are held out: nothing is trained on them, and n_i counts the "
-        "others.",
-    )
-
-
-def test_labels_that_are_held_out_stay_labels():
-    data = FRAUD.model_copy(update={"held_out": 0.5}).build(2, (400, 400), Streams(7))
-    assert set(np.concatenate([*data.targets, *data.held_out_targets])) == {-1.0, 1.0}
+    assert apart.notes == (*whole.notes, CASES["note_of_held_out"])
 
 
 def test_a_table_split_by_a_column(tmp_path):
-    lines = [f"{'ab'[row % 2]},{row},{row * row}" for row in range(20)]
-    (tmp_path / "t.csv").write_text("who,x,y\n" + "\n".join(lines) + "\n")
-    spec = TableData(
-        path=str(tmp_path / "t.csv"), target="y", owner_column="who", features=1,
-        public_records=0, preprocessing="none", held_out=0.25,
-    )  # fmt: skip
+    x = np.arange(20)
+    frame = pd.DataFrame({"who": ["a", "b"] * 10, "x": x, "y": x**2})
+    spec = of_frame(tmp_path, frame, owner_column="who", public_records=0, held_out=0.25)
     data = spec.build(2, None, Streams(1))
     assert data.records == (8, 8)  # of 2.5 rows 2: half to even
     for owner in range(2):
@@ -268,8 +246,7 @@ def test_public_rows_of_an_owner_count_wherever_they_are():
 def test_more_owners_or_a_larger_share_change_no_rows_held_out():
     few, apart = keep_apart(0.2, (10, 30), Streams(3))
     more, also = keep_apart(0.2, (10, 30, 5), Streams(3))
-    for one, other in zip([*few, *apart], [*more[:2], *also[:2]], strict=True):
-        assert one.tolist() == other.tolist()
+    np.testing.assert_equal([*few, *apart], [*more[:2], *also[:2]])
     _, larger = keep_apart(0.5, (10, 30), Streams(3))
     for some, all_of_them in zip(apart, larger, strict=True):
         assert set(some.tolist()) < set(all_of_them.tolist())
@@ -284,22 +261,14 @@ def test_without_held_out_rows_nothing_is_drawn():
     streams.generator("data", "owner", 1, "held-out")  # it is still there to be taken
 
 
-@pytest.mark.parametrize(
-    ("share", "records", "line"),
-    [
-        (0.9, (30, 4, 3), "data.held_out: given 0.9, which keeps all 4 rows of owner 2 apart; "
-         "allowed is a share that leaves every owner one row"),
-        (0.01, (30, 4), "data.held_out: given 0.01, which is at most half a row of every owner; "
-         "allowed is 0, or a share that keeps rows apart"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("share", "records", "line"), CASES["not_apart"])
 def test_a_share_that_cannot_be(share, records, line):
     with pytest.raises(DataError) as caught:
-        GaussianData(features=2, held_out=share).build(len(records), records, Streams(1))
+        GaussianData(features=2, held_out=share).build(len(records), tuple(records), Streams(1))
     assert str(caught.value) == line
+    owners = {"owners__records": records, "owners__count": len(records)}
     with pytest.raises(SpecError) as refused:  # before any data are read
-        scenario(data__held_out=share, owners__records=list(records), owners__count=len(records),
-                 clock__rate=1.0)  # fmt: skip
+        scenario(data__held_out=share, **owners, clock__rate=1.0)
     assert refused.value.lines() == [line]
 
 
@@ -320,15 +289,7 @@ def test_whole_persons_are_held_out_and_one_stays(persons, apart):
 # Rows in time, and rows of one owner.
 
 DAYS = [f"{1 + j % 28:02}.{1 + j % 12:02}.{2020 + j % 3}" for j in range(40)]
-LATEST = {
-    "decimal commas": ([f"{j},5" for j in range(40)], {}, [24, 25, 26, 27, 28, 29]),
-    "declared dates": (
-        DAYS,
-        {"day": {"kind": "date", "format": "%d.%m.%Y"}},
-        [8, 11, 17, 20, 23, 26],
-    ),
-    "dates that sort": ([f"{d[6:]}-{d[3:5]}-{d[:2]}" for d in DAYS], {}, [8, 11, 17, 20, 23, 26]),
-}
+SORTED = [f"{day[6:]}-{day[3:5]}-{day[:2]}" for day in DAYS]
 
 
 def in_time(folder, days, **fields):
@@ -338,10 +299,17 @@ def in_time(folder, days, **fields):
     return TableData(path=str(folder / "t.csv"), features=1, public_records=10, **given)
 
 
-@pytest.mark.parametrize("name", LATEST)
-def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, name):
-    days, columns, latest = LATEST[name]
-    data = in_time(tmp_path, days, columns={key: parse(Encoding, e) for key, e in columns.items()})
+@pytest.mark.parametrize(
+    ("days", "columns", "latest"),
+    [
+        ([f"{j},5" for j in range(40)], {}, [24, 25, 26, 27, 28, 29]),
+        (DAYS, {"day": Date(format="%d.%m.%Y")}, [8, 11, 17, 20, 23, 26]),
+        (SORTED, {}, [8, 11, 17, 20, 23, 26]),
+    ],
+    ids=["decimal commas", "declared dates", "dates that sort"],
+)
+def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, days, columns, latest):
+    data = in_time(tmp_path, days, columns=columns)
     assert sorted(np.concatenate(data.build(2, None, Streams(1)).held_out_rows)) == latest
 
 
@@ -349,10 +317,9 @@ def test_the_latest_rows_are_held_out_however_times_are_written(tmp_path, name):
 def test_a_private_time_moves_no_other_row(tmp_path, cell):
     """One text among numbers put 9 behind 10 for all owners."""
     days = [str(day) for day in range(40)]
-    before, after = (
-        in_time(tmp_path, times).build(2, None, Streams(1)).held_out_rows
-        for times in (days, [*days[:6], cell, *days[7:]])
-    )
+    before = in_time(tmp_path, days).build(2, None, Streams(1)).held_out_rows
+    changed = in_time(tmp_path, [*days[:6], cell, *days[7:]])
+    after = changed.build(2, None, Streams(1)).held_out_rows
     assert [[*rows] for rows in before] == [[24, 26, 28], [25, 27, 29]]
     assert [*after[1]] == [25, 27, 29]
     assert {*after[0]} - {6} <= {24, 26, 28}
@@ -373,15 +340,171 @@ def test_beside_rows_of_one_owner_public_rows_are_those_that_the_seed_draws(tmp_
 
 
 def test_a_declared_charset_is_that_of_public_and_own_rows_too(tmp_path):
-    for name in ("public", "own"):
-        table = pd.DataFrame(
-            {"Клиника": ["Юг", "Север"] * 10, "x": range(20), "y": [1, 2, 4, 8] * 5}
-        )
-        table.to_csv(tmp_path / f"{name}.csv", index=False, encoding="cp1251")
-    data = TableData(
-        path=str(tmp_path / "own.csv"), public_path=str(tmp_path / "public.csv"), target="y",
-        own_path=str(tmp_path / "own.csv"), owner_column="Клиника", features=1, public_records=20,
-        charset="cp1251",
-    )  # fmt: skip
+    sites = {"Клиника": ["Юг", "Север"] * 10, "x": range(20), "y": [1, 2, 4, 8] * 5}
+    pd.DataFrame(sites).to_csv(tmp_path / "t.csv", index=False, encoding="cp1251")
+    files = dict.fromkeys(["path", "public_path", "own_path"], str(tmp_path / "t.csv"))
+    asked = {"owner_column": "Клиника", "public_records": 20, "charset": "cp1251"}
+    data = TableData(target="y", features=1, **files, **asked)
     assert data.build(2, None, Streams(1)).owner_names == ("Север", "Юг")
     assert data.own_rows(Streams(1)).columns == ("x",)
+
+
+# Owners of a column: it is read alone, and says what the whole table says.
+
+WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
+SCENARIO = Path(__file__).with_name("derived.toml").read_text("utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    frame = pd.DataFrame({"x": range(9), "who": WHO, "y": range(9)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    cards = {"V1": range(9), "Amount": range(9), "Class": [0, 1] * 4 + [0], "who": WHO}
+    pd.DataFrame(cards).to_parquet(tmp_path / "cards.parquet")
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path
+
+
+def changed(folder, owner_column, more=""):
+    """Write the scenario with other words in place of its column of owners, and more behind it."""
+    file = folder / "changed.toml"
+    text = SCENARIO.replace('owner_column = "who"', owner_column) + more
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+COLUMNS = table(__file__, "owners_of_a_column.toml")
+
+
+@pytest.mark.parametrize(("fields", "names"), COLUMNS["it_is_what_the_whole_table_says"])
+def test_it_is_what_the_whole_table_says(folder, fields, names):
+    given = {"public_records": 1, "features": 1, **fields}
+    kinds = [TableData(path=str(folder / "t.csv"), target="y", **given)]
+    if "owner_column" not in fields:
+        kinds.append(FraudData(path=str(folder / "cards.parquet"), **given))
+    for spec in kinds:
+        assert list(spec.owner_names()) == names
+        if len(names) > 0:
+            assert spec.build(len(names), None, Streams(1)).owner_names == tuple(names)
+
+
+def test_a_scenario_need_not_count_its_owners(folder):
+    scenario, _ = load(folder / "s.toml")
+    assert scenario.owners.count == 3
+    assert scenario.plain()["owners"]["count"] == 3
+    least = changed(folder, 'split = { column = "who", least = 3 }')
+    assert load(least)[0].owners.count == 1
+    named = changed(folder, "", '[owners]\nrecords = 2\nnames = ["A", "B"]\n')
+    assert load(named)[0].owners.count == 2
+
+
+def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder):
+    (folder / "t.csv").unlink()
+    assert load(folder / "s.toml", ["owners.count=7"])[0].owners.count == 7
+    with pytest.raises(DataError, match=r"s.toml: data.path: given '.*t.csv'; there is no such f"):
+        load(folder / "s.toml")
+
+
+def test_what_is_wrong_besides_is_said_as_ever(folder):
+    with pytest.raises(SpecError, match=r"data.features: given 0; allowed is a whole number ≥ 1"):
+        load(folder / "s.toml", ["data.features=0"])
+    with pytest.raises(SpecError, match="owners: given nothing; this field is required"):
+        load(changed(folder, ""))
+
+
+def test_each_cell_of_a_sweep_counts_its_own(folder):
+    """Over files and over columns; a count that is given, or swept, stays as it is."""
+    table = pd.read_csv(folder / "t.csv")
+    table["half"] = [*["p", "q"] * 4, "p"]
+    table.to_csv(folder / "t.csv", index=False)
+    table[table["who"] != "C"].to_csv(folder / "few.csv", index=False)
+    swept = """
+        [sweep]
+        "data.path" = ["t.csv", "few.csv"]
+        "data.split" = [{ column = "who" }, { column = "half" }, { dirichlet = 9.0 }]
+    """
+    file = changed(folder, 'drop = ["half", "who"]\nsplit = { column = "who" }', swept)
+    base, _ = load(file)
+
+    def counts(swept: Scenario) -> list[int]:
+        return [swept.cell(chosen).owners.count for chosen in swept.grid()]
+
+    assert (base.base().owners.counted, base.owners.count) == (None, 3)
+    assert counts(base) == [3, 2, 3, 2, 2, 3]  # no table says how many share it: as many as before
+    (folder / "again.toml").write_text(dump(base, folder), encoding="utf-8")
+    assert counts(load(folder / "again.toml")[0]) == [3, 2, 3, 2, 2, 3]
+    given = 'sweep.variant=[{ name = "two", "owners.count" = 2 }]'
+    assert counts(load(file, [given])[0]) == [2] * 6
+    assert counts(load(file, ["owners.count=3"])[0]) == [3] * 6
+    (folder / "few.csv").unlink()
+    with pytest.raises(SpecError, match=r"sweep.data.path: given '.*few.csv'; there is no such"):
+        load(file)
+
+
+@pytest.mark.parametrize("asked", ["Rate", "INTEREST RATE", "interest"])
+def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked):
+    names = ["Bank name", "Interest rate", "Yearly income"]
+    assert nearest(asked, names) == "nearest columns: Interest rate"
+
+
+# Owners are texts, as written: no other cell decides which rows are whose.
+
+SETS = COLUMNS["sets"]
+EACH = pytest.mark.parametrize("names", SETS.values(), ids=SETS)
+LINES, LAST = 24, 6
+
+
+def in_turn(names):
+    """Return rows of owners in turn."""
+    rows = range(LINES)
+    who = [names[row % len(names)] for row in rows]
+    x, y = ([str(row % period) for row in rows] for period in (5, 7))
+    return pd.DataFrame({"who": who, "x": x, "y": y})
+
+
+def counted(folder, rows, form, public=LAST):
+    """Return the owners of a file, in order, with their records."""
+    data = of_frame(folder, rows, f"t.{form}", owner_column="who", public_records=public)
+    if form == "parquet":  # without what pandas notes of its own types, as others write it
+        bare = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+        pq.write_table(bare, data.path)
+    names = data.owner_names()
+    built = data.build(len(names), None, Streams(1))
+    assert built.owner_names == names
+    return dict(zip(names, built.records, strict=True))
+
+
+@EACH
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
+@one_in(2, "public", [0, LAST])
+def test_each_text_is_an_owner_in_any_file(tmp_path, names, form, public):
+    rows = in_turn(names)
+    counts = rows["who"].head(LINES - public).value_counts()
+    found = counted(tmp_path, rows, form, public)
+    assert list(found.items()) == [(name, int(counts[name])) for name in names]
+
+
+@EACH
+@one_in(3, "form", ["csv", "csv.gz", "parquet"])
+def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(tmp_path, names, form):
+    before, rows = counted(tmp_path, in_turn(names), form), in_turn(names)
+    rows.loc[0, "who"] = None
+    assert counted(tmp_path, rows, form) == before | {names[0]: before[names[0]] - 1}
+
+
+@EACH
+@one_in(5, "cell", [None, "x", "1e400", "7.5", "9" * 30])
+def test_a_cell_of_another_column_changes_no_owner(tmp_path, names, cell):
+    before, rows = counted(tmp_path, in_turn(names), "csv"), in_turn(names)
+    rows.loc[1, "x"] = cell
+    assert counted(tmp_path, rows, "csv") == before
+
+
+def test_whole_numbers_of_a_parquet_stay_whole_beside_a_gap(tmp_path):
+    ids = [int(name) for name in SETS["long ids"]]
+    rows = in_turn(("a",)).assign(who=[ids[row % 3] for row in range(LINES)])
+    whole = counted(tmp_path, rows, "parquet")
+    assert list(whole) == SETS["long ids"]
+    rows["who"] = rows["who"].astype("Int64")
+    rows.loc[0, "who"] = pd.NA
+    assert counted(tmp_path, rows, "parquet") == whole | {str(ids[0]): whole[str(ids[0])] - 1}

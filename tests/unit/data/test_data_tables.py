@@ -3,6 +3,7 @@
 import csv
 import gzip
 import hashlib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,16 @@ import pandas as pd
 import pytest
 from discharges import many as discharges
 from loans import many
+from of_frames import of_frame
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import GaussianData, HospitalData, LendingData, Swap, TableData
-from asyncdp_sim.data.splits import Shuffled
+from asyncdp_sim.data import GaussianData, HospitalData, LendingData, Swap
 from asyncdp_sim.data.tables import read, rows
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import read_csv, read_table, source_of
 from tests.one_in import one_in
+from tests.tables import table
 
 
 def test_rows_behind_the_last_are_none_and_no_row_counts_from_the_end():
@@ -33,20 +35,18 @@ def test_rows_behind_the_last_are_none_and_no_row_counts_from_the_end():
 
 def test_public_rows_beside_stated_sizes_are_named_as_their_file_counts_them(tmp_path):
     """The last 2 of 4 public rows were named rows 1 and 2."""
-    table = pd.DataFrame({"owner": ["A", "A", "B", "B"], "x": [1, 2, 3, 4], "y": [1, 2, 3, "?"]})
-    table.to_csv(tmp_path / "public.csv", index=False)
-    data = TableData(
-        path="none.csv", public_path=str(tmp_path / "public.csv"), target="y", public_records=2,
-        owner_column="owner", sizes={"A": 3, "B": 4}, features=1,
-    )  # fmt: skip
+    frame = pd.DataFrame({"owner": ["A", "A", "B", "B"], "x": [1, 2, 3, 4], "y": [1, 2, 3, "?"]})
+    public, sizes = str(tmp_path / "public.csv"), {"A": 3, "B": 4}
+    asked = {"public_path": public, "public_records": 2, "owner_column": "owner", "sizes": sizes}
+    data = of_frame(tmp_path, frame, "public.csv", **asked)
     with pytest.raises(DataError, match=r"row 4 of public\.csv"):
         data.twin().build(2, (3, 4), Streams(1))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_public_rows_that_a_seed_draws_are_named_as_their_file_counts_them(tmp_path, seed):
-    table = pd.DataFrame({"x": range(8), "y": [f"row {row} of t.csv" for row in range(1, 9)]})
-    table.to_csv(tmp_path / "t.csv", index=False)
+    rows = pd.DataFrame({"x": range(8), "y": [f"row {row} of t.csv" for row in range(1, 9)]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
     frame, places = read.with_public_rows(str(tmp_path / "t.csv"), None, 4, PLAIN, seed=seed)
     assert [places.name_of(row) for row in range(8)] == frame["y"].tolist()
 
@@ -57,11 +57,8 @@ TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
 
 
 def test_the_three_formats_hold_the_same_table(tmp_path):
-    TABLE.to_csv(tmp_path / "t.csv", index=False)
-    TABLE.to_csv(tmp_path / "t.csv.gz", index=False)
-    TABLE.to_parquet(tmp_path / "t.parquet")
     for name in ("t.csv", "t.csv.gz", "t.parquet"):
-        read = read_table(str(tmp_path / name))
+        read = read_table(of_frame(tmp_path, TABLE, name, public_records=0).path)
         assert [float(cell) for cell in read["a"]] == [1, 2]
         assert read["b"].isna().tolist() == [False, True]
 
@@ -79,21 +76,21 @@ def test_source_is_name_and_digest(tmp_path):
     assert (source.name, source.sha256) == ("t.csv", hashlib.sha256(b"a\n1\n").hexdigest())
 
 
+CUT_OFF = gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20]
+WITHOUT_COLUMNS = pd.DataFrame(index=[0, 1]).to_parquet()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("a\0b.csv", None, "there is no such file"),
         ("", None, "this is a directory"),
-        (
-            "c.csv.gz",
-            gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20],
-            "the gzipped file is damaged or cut off; allowed is",
-        ),
-        ("n.parquet", pd.DataFrame(index=[0, 1]).to_parquet(), "the file has no columns"),
+        ("c.csv.gz", CUT_OFF, "the gzipped file is damaged or cut off; allowed is"),
+        ("n.parquet", WITHOUT_COLUMNS, "the file has no columns"),
     ],
 )
 def test_every_failure_is_one_line_on_data_path(tmp_path, name, content, reason):
-    path = f"{tmp_path}/{name}" if name != "" else str(tmp_path)
+    path = f"{tmp_path}/{name}".rstrip("/")
     if content is not None:
         Path(path).write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -106,13 +103,7 @@ def test_every_failure_is_one_line_on_data_path(tmp_path, name, content, reason)
 
 # A file read piece by piece is the file read whole, and a table encoded so the table.
 
-TEXTS = {
-    "whole": ["1", "2", "3", "4", "5", "6", "7"],
-    "spelled": ["01", "1", "1.0", " 1", "1e0", "x", "True"],
-    "long": ["9007199254740993", "9007199254740992", "", "1" * 30, "0.1", "-7", "NA"],
-    "quoted": ["a,b", 'say "a"', "two\nlines", "", "a", "a", "N/A"],
-    "nothing": ["", "NA", "n/a", "NaN", "NULL", "null", ""],
-}
+TEXTS = table(__file__, "data_tables.toml")
 GAPS = {"long": {2, 6}, "quoted": {3, 6}, "nothing": set(range(7))}
 
 
@@ -147,11 +138,9 @@ def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_a_number_for_a_gap_is_one_with_zeros_as_its_fraction_too(tmp_path, name):
     """In files and in rows that a model is asked for: -999,00 was a number, -999.0 there too."""
-    path = str(tmp_path / name)
     texts = pd.DataFrame({"x": ["-999", "-999.0", "-999,00", "5"], "y": ["1", "2", "3", "4"]})
-    texts.to_parquet(path) if name.endswith("parquet") else texts.to_csv(path, index=False)
-    asked = {"features": 1, "public_records": 4, "preprocessing": "none", "missing": ["-999"]}
-    data = TableData(path=path, target="y", columns={"x": {"kind": "number"}}, **asked)
+    asked = {"public_records": 4, "missing": ["-999"], "columns": {"x": {"kind": "number"}}}
+    data = of_frame(tmp_path, texts, name, **asked)
     assert data.encoder().columns(texts)[:, 0].tolist() == [5, 5, 5, 5]
     assert data.encoder().public["x"].isna().tolist() == [True, True, True, False]
 
@@ -166,14 +155,13 @@ def test_short_rows_keep_their_places(tmp_path, monkeypatch):
 
 def built(tmp_path, swap=None):
     """Return the data of each kind that is encoded on demand, from files of 40 rows."""
-    many(40).to_csv(tmp_path / "loan.csv", index=False)
-    discharges(40).to_csv(tmp_path / "sparcs.csv", index=False)
-    specs = [
-        kind(path=str(tmp_path / name), encoding=encoding, features=2, public_records=20)
-        for kind, name in ((LendingData, "loan.csv"), (HospitalData, "sparcs.csv"))
-        for encoding in ("plain", "as-published")
-    ]
-    specs += [spec.model_copy(update={"split": Shuffled()}) for spec in specs]
+    specs = []
+    for kind, frame in ((LendingData, many(40)), (HospitalData, discharges(40))):
+        path = tmp_path / f"{kind.__name__}.csv"
+        frame.to_csv(path, index=False)
+        for encoding, split in product(("plain", "as-published"), ("in-order", "shuffled")):
+            how = {"encoding": encoding, "split": split}
+            specs.append(kind(path=str(path), features=2, public_records=20, **how))
     return [spec.build(1, (20,), Streams(1), swap) for spec in specs]
 
 
@@ -196,37 +184,22 @@ VALUES = 1 / (3.0 + np.arange(ROWS))
 """Of which single precision holds one in a million."""
 
 
-def written(folder, form):
-    """Write a table of two columns in some form; return its place and the form, as declared."""
-    frame = pd.DataFrame({"x": VALUES, "y": -VALUES})
-    place = str(folder / f"t.{form.partition(' ')[0]}")
-    if form == "parquet":
-        frame.to_parquet(place)
-        return place, {}
-    if form == "csv with commas":
-        frame.to_csv(place, index=False, sep=";", decimal=",")
-        return place, {"separator": ";", "decimal": ","}
-    frame.to_csv(place, index=False)
-    return place, {}
-
-
-FORMS = ["csv", "csv with commas", "parquet"]
+NUMBERS = pd.DataFrame({"x": VALUES, "y": -VALUES})
 
 
 @one_in(2, "form", ["csv", "parquet"])
 def test_a_table_is_read_to_the_last_digit(form, tmp_path):
-    place, _ = written(tmp_path, form)
-    found = read_table(place)
+    found = read_table(of_frame(tmp_path, NUMBERS, f"t.{form}", public_records=0).path)
     assert np.array_equal(found["x"].to_numpy(dtype=np.float64), VALUES)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["csv", "csv with commas", "parquet"])
 def test_records_are_the_tables_numbers(form, tmp_path):
-    place, declared = written(tmp_path, form)
-    spec = TableData(
-        path=place, target="y", features=1, preprocessing="none", public_records=1, **declared
-    )
+    spec = of_frame(tmp_path, NUMBERS, f"t.{form.split()[0]}", public_records=1)
+    if form == "csv with commas":
+        NUMBERS.to_csv(spec.path, index=False, sep=";", decimal=",")
+        spec = spec.model_copy(update={"separator": ";", "decimal": ","})
     data = spec.build(1, (ROWS - 1,), Streams(1))
     assert data.features[0].dtype == data.targets[0].dtype == np.float64
     assert np.array_equal(data.features[0][:, 0], VALUES[:-1])

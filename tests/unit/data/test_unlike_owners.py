@@ -3,95 +3,80 @@
 import numpy as np
 import pandas as pd
 import pytest
+from of_frames import of_frame
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.encoded_columns import UnlikeOwners
+from tests import scenes, tables
 from tests.together import together
 
 # Owners that write a column in other units, codes or notations are named with the factor.
 
 ROWS, PUBLIC = 400, 150
+SITES = ["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4)
 DRAWS = np.random.default_rng(4)
 GLUCOSE = DRAWS.normal(97, 9, ROWS)
 OF_TAL = (np.arange(ROWS) % 4 == 3) & (np.arange(ROWS) < ROWS - PUBLIC)
-PRIVATE = "From private rows: x, as Tal writes it: "
+CASES = tables.table(__file__, "unlike_owners.toml")
+ASKED = {"target": "days", "features": 2, "public_records": PUBLIC}
 
 
 def stays(cells):
-    """Return what is found of a column of four sites, in which Tal writes its own cells."""
-    frame = pd.DataFrame({
-        "site": ["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4), "x": cells,
-        "z": DRAWS.normal(size=ROWS), "days": DRAWS.normal(5, 1, ROWS),
-    })  # fmt: skip
-    return frame
+    """Return a table of four sites, of which Tal writes the cells of a column in its own way."""
+    z, days = DRAWS.normal(size=ROWS), DRAWS.normal(5, 1, ROWS)
+    return pd.DataFrame({"site": SITES, "x": cells, "z": z, "days": days})
 
 
 def found(folder, cells):
-    stays(cells).to_csv(folder / "t.csv", index=False)
-    data = TableData(
-        path=str(folder / "t.csv"), target="days", split={"column": "site"}, features=2,
-        public_records=PUBLIC, preprocessing="none",
-    )  # fmt: skip
+    data = of_frame(folder, stays(cells), split={"column": "site"}, **ASKED)
     return data.build(4, None, Streams(1)).unlike
 
 
 KINDS = {
-    "mmol/L": (np.where(OF_TAL, GLUCOSE / 18.02, GLUCOSE),
-               "18.02 times smaller, as between mg/dL and mmol/L of glucose."),
-    "thousand": (np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE), "1000 times larger, as between units"),
-    "per cent": (np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
-                 "100 times smaller, as between a share and per cent."),
-    "Fahrenheit": (np.where(OF_TAL, 0.72 * GLUCOSE + 32, GLUCOSE / 2.5), "as between °C and °F."),
-    "Celsius": (np.where(OF_TAL, GLUCOSE / 2.5, 0.72 * GLUCOSE + 32), "as between °C and °F."),
-    "codes": (np.arange(ROWS) % 3 % 2 + OF_TAL, "the codes are 1, 2, in public rows 0, 1."),
-    "words": (np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
-              "100 % of the cells cannot be read, of public ones 0 %."),
-}  # fmt: skip
+    "mmol/L": np.where(OF_TAL, GLUCOSE / 18.02, GLUCOSE),
+    "thousand": np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE),
+    "per cent": np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
+    "Fahrenheit": np.where(OF_TAL, 0.72 * GLUCOSE + 32, GLUCOSE / 2.5),
+    "Celsius": np.where(OF_TAL, GLUCOSE / 2.5, 0.72 * GLUCOSE + 32),
+    "codes": np.arange(ROWS) % 3 % 2 + OF_TAL,
+    "words": np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
+}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_an_owner_is_named_with_the_known_factor(tmp_path, name):
-    cells, said = KINDS[name]
-    [line] = found(tmp_path, cells)
-    assert line.startswith(PRIVATE)
+@pytest.mark.parametrize(("name", "said"), CASES["said"].items(), ids=CASES["said"])
+def test_an_owner_is_named_with_the_known_factor(tmp_path, name, said):
+    [line] = found(tmp_path, KINDS[name])
+    assert line.startswith("From private rows: x, as Tal writes it: ")
     assert said in line
 
 
+def unlike(column):
+    """Return what is said of the owners of a column."""
+    beside = UnlikeOwners(pd.Series(SITES), ROWS - PUBLIC)
+    beside.add("x", column, np.zeros(ROWS, dtype=bool))
+    return beside.lines
+
+
 @together
-@pytest.mark.parametrize(
-    "factor", [1.0, 2.0, 5.0, 30.0], ids=["equal", "twice", "five times", "thirty times"]
-)
+@pytest.mark.parametrize("factor", [1.0, 2.0, 5.0, 30.0])
 def test_other_differences_are_the_owners_own(factor):
-    whose = pd.Series(["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4))
-    beside = UnlikeOwners(whose, ROWS - PUBLIC)
-    beside.add("x", np.where(OF_TAL, factor * GLUCOSE, GLUCOSE), np.zeros(ROWS, dtype=bool))
-    assert beside.lines == []
+    assert unlike(np.where(OF_TAL, factor * GLUCOSE, GLUCOSE)) == []
 
 
 def test_a_wide_column_may_have_medians_far_apart():
     """Ten times the median, but of values that public rows have too."""
-    whose = pd.Series(["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4))
     wide = np.exp(6 * ((np.arange(ROWS) // 4) * 0.618 % 1 - 0.5))  # spread alike in all rows
-    own = wide[OF_TAL] * 10
-    public = wide[ROWS - PUBLIC :]
+    own, public = wide[OF_TAL] * 10, wide[ROWS - PUBLIC :]
     assert np.median(own) / np.median(public) == pytest.approx(10, rel=0.14)
-    beside = UnlikeOwners(whose, ROWS - PUBLIC)
-    beside.add("x", np.where(OF_TAL, 10 * wide, wide), np.zeros(ROWS, dtype=bool))
-    assert beside.lines == []
+    assert unlike(np.where(OF_TAL, 10 * wide, wide)) == []
 
 
 def test_check_and_a_private_forecast_say_it_and_a_run_does_not(tmp_path, command):
-    stays(KINDS["mmol/L"][0]).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.toml").write_text(
-        'schema = 1\nid = "t"\n[run]\nseed = 1\nreplicates = 2\nupdates = 8\n[owners]\ncount = 4\n'
-        '[data]\nkind = "table"\npath = "t.csv"\ntarget = "days"\nowner_column = "site"\n'
-        f'features = 2\npublic_records = {PUBLIC}\npreprocessing = "pca"\nheld_out = 0.2\n'
-        '[model]\nkind = "ridge"\nregularisation = 1e-3\n[algorithm]\nkind = "async-gossip"\n'
-        "step = 1.0\n[privacy]\nepsilon = 5.0\n"
-        'sensitivity = { kind = "clip", bound = 5.0 }\n',
-        encoding="utf-8",
-    )
+    stays(KINDS["mmol/L"]).to_csv(tmp_path / "t.csv", index=False)
+    scenario = tables.table(__file__, "stays.toml")
+    scenario["data"] |= ASKED
+    text = scenes.text(owners={"count": 4, "records": None}, **scenario)
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
     said = "x, as Tal writes it: the median is "
     checked = command.done("check", tmp_path / "s.toml").out
     assert said in " ".join(checked.split("NOT FOR RELEASE")[1].split())
@@ -109,33 +94,21 @@ AT = 5
 GENERATOR = np.random.default_rng(7)
 
 
-def records(folder, *rows, change=None):
+def records(folder, *rows, ward=None):
     """Return what is built of a table with further private rows, from its sixth on."""
     frame = stays(np.round(GENERATOR.normal(97, 9, ROWS), 1)).round(3).astype(str)
     frame["ward"] = [f"ward {place % 3}" for place in range(ROWS)]
-    frame = frame if change is None else change(frame)
+    if ward is not None:
+        frame.loc[ROWS - 1, "ward"] = ward  # of a public row
     more = pd.DataFrame(rows, columns=frame.columns) if rows else frame.head(0)
-    pd.concat([frame[:AT], more, frame[AT:]]).to_csv(folder / "t.csv", index=False)
-    data = TableData(
-        path=str(folder / "t.csv"), target="days", split={"kind": "in-order"}, features=2,
-        public_records=PUBLIC, preprocessing="pca",
-    )  # fmt: skip
+    data = of_frame(folder, pd.concat([frame[:AT], more, frame[AT:]]), preprocessing="pca", **ASKED)
     return data.build(1, (ROWS - PUBLIC + len(rows),), Streams(1))
 
 
-NO_RECORDS = {
-    "a total": (["Total", 38800.0, 1.5, 2000.0, None], "row 6 of t.csv ('Total')"),
-    "a mean, in another column": ([None, 97.0, 0.0, 5.0, "Mittelwert:"],
-                                  "row 6 of t.csv ('Mittelwert:')"),
-    "a header": (["site", "x", "z", "days", "ward"], "row 6 of t.csv ('site')"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", NO_RECORDS)
-def test_a_private_row_that_is_no_record_is_missing_and_named(tmp_path, kind):
-    row, where = NO_RECORDS[kind]
+@pytest.mark.parametrize(("row", "where"), CASES["no_records"].values(), ids=CASES["no_records"])
+def test_a_private_row_that_is_no_record_is_missing_and_named(tmp_path, row, where):
     found = records(tmp_path, row)
-    assert found.unlike == (f"{NAMED}{where}.",)
+    assert found.unlike == (f"{NAMED}row 6 of t.csv ('{where}').",)
     assert not any("rows of sums" in note for note in found.notes)
     assert np.isnan(found.targets[0][AT])
     assert not found.features[0][AT].any()
@@ -149,29 +122,9 @@ def test_a_row_of_units_has_no_target_and_is_counted(tmp_path):
     assert note.endswith("so missing: 1 cell of the target 'days'.")
 
 
-def total_is_a_ward(frame):
-    frame.loc[ROWS - 1, "ward"] = "Total"  # a public row
-    return frame
-
-
 @together
-@pytest.mark.parametrize(
-    ("row", "change"),
-    [
-        (["Nord", 97.0, 0.0, 5.0, "Total"], None),
-        ([None, 97.0, 0.0, 5.0, "Total"], total_is_a_ward),
-        (["Total care", 97.0, 0.0, 5.0, None], None),
-        (["site", 97.0, 0.0, 5.0, "ward 1"], None),
-    ],
-    ids=["another text beside it", "a word of public rows", "a longer text", "one name alone"],
-)
-def test_a_record_stays_one(tmp_path, row, change):
-    found = records(tmp_path, row, change=change)
-    assert found.unlike == ()
-    assert np.isfinite(found.targets[0]).all()
-
-
-def test_records_without_such_rows_are_read_as_ever(tmp_path):
-    found = records(tmp_path)
+@pytest.mark.parametrize("case", CASES["records"].values(), ids=CASES["records"])
+def test_a_record_stays_one(tmp_path, case):
+    found = records(tmp_path, *case["rows"], ward=case.get("ward"))
     assert found.unlike == ()
     assert np.isfinite(found.targets[0]).all()

@@ -18,21 +18,17 @@ WORSE = Verdict.WORSE
 
 def between(low: float, high: float) -> Estimate:
     """An estimate with this interval."""
-    half = (high - low) / 2
-    degrees = 20.0
-    return Estimate((low + high) / 2, (((half / t.ppf(0.975, degrees)) ** 2, degrees),))
+    deviation = (high - low) / 2 / t.ppf(0.975, 20)
+    return Estimate((low + high) / 2, ((deviation**2, 20.0),))
 
 
-def gain_of(
-    value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100, rarer=9
-):
+def gain_of(value, *, rows=0.01, runs=(0.0, 0.0), guessing=20.0, records=100, rarer=9):
+    """Return a gain on an own error of 10."""
     by_run = value + np.array(runs)
-    parts = ((rows, 50.0), *of_runs(by_run, None))
-    estimate = Estimate(value, parts)
-    return Gain(
-        n, records, own, own - value, own - value, guessing, "linear", estimate, estimate,
-        rows, 50.0, by_run, None, 0.05 * own, rarer,
-    )  # fmt: skip
+    estimate = Estimate(value, ((rows, 50.0), *of_runs(by_run, None)))
+    errors = 10.0, 10.0 - value, 10.0 - value, guessing
+    judged = "linear", estimate, estimate, rows, 50.0, by_run, None
+    return Gain(100, records, *errors, *judged, 0.5, rarer)
 
 
 @pytest.mark.parametrize(("low", "high", "verdict"), table(__file__, "verdicts.toml")["judged"])
@@ -92,9 +88,8 @@ def test_every_owner_counts_once_and_runs_are_common_to_all():
     assert runs == (pytest.approx(np.var([1.7, 2.3], ddof=1) / 2), 1.0)
     assert consortium([gain_of(2.0), gain_of(4.0)]).verdict is Verdict.GAINS
     assert consortium([gain_of(4.0, guessing=5.0)]).verdict is Verdict.UNDECIDED
-    unknown = gain_of(nan)
-    assert consortium([unknown]) is None
-    assert consortium([gain_of(2.0), unknown]).owners == 1
+    assert consortium([gain_of(nan)]) is None
+    assert consortium([gain_of(2.0), gain_of(nan)]).owners == 1
 
 
 @pytest.mark.parametrize("redraw", [None, np.arange(2)])
@@ -134,11 +129,9 @@ def test_a_budget_suffices_from_which_on_all_larger_ones_do():
     enough, too_little = Verdict.GAINS, Verdict.UNDECIDED
 
     def found(*verdicts):
-        ends = ((-1.0, 1.0), (-0.5, 1.5), (0.5, 2.5))
-        gains = [
-            SimpleNamespace(gain=between(*interval), verdict=verdict)
-            for interval, verdict in zip(ends, verdicts, strict=True)
-        ]
+        ends = between(-1.0, 1.0), between(-0.5, 1.5), between(0.5, 2.5)
+        pairs = zip(ends, verdicts, strict=True)
+        gains = [SimpleNamespace(gain=gain, verdict=verdict) for gain, verdict in pairs]
         return break_even(budgets, gains, material)
 
     level = found(too_little, too_little, enough)

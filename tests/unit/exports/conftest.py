@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from asyncdp_sim.exports.flower.private_learning import owner
+from tests.unit.exports.banks import north
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +14,8 @@ def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clients answer with exact gradients."""
     exact = SimpleNamespace(OwnerNoise=lambda *_: SimpleNamespace(answer=list))
     monkeypatch.setitem(sys.modules, f"{owner.__package__}.noise", exact)
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    return north(tmp_path, monkeypatch)

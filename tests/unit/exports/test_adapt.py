@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +13,13 @@ from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import adapt
 from asyncdp_sim.runs.gains import linear_models
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.scenario import Scenario
 from tests.unit.exports.banks import BANKS, banks
+
+PLAN = "app/private_learning/plan.json"
 
 
 @pytest.fixture
-def scenario(tmp_path: Path) -> Scenario:
+def scenario(tmp_path):
     return banks(tmp_path).replace(data={"held_out": 0.25})
 
 
@@ -36,16 +36,13 @@ def test_models_are_those_that_the_package_pulls_towards_the_joint_one(loss, sig
     # the package's scores are those of its first class, whose place is 0
     places, classes = (targets, 0) if loss == "ridge" else (np.where(targets > 0, 0.0, 1.0), 2)
     own = OwnRows(columns, places, classes, np.arange(40))
-    theirs = pulled(
-        own, sigma, LinearModels(towards[0][None, None], np.array([[towards[1]]])), STRENGTHS[:-1]
-    )
-    for place, strength in enumerate(STRENGTHS[:-1]):
+    joint = LinearModels(towards[0][None, None], np.array([[towards[1]]]))
+    theirs = pulled(own, sigma, joint, STRENGTHS[:-1]).scores(columns)[:, 0, :, 0]
+    for strength, expected in zip(STRENGTHS[:-1], theirs, strict=True):
         beta, b = adapt.fit(rows, loss, sigma, towards, strength)
-        here = theirs.coefficients[place, 0, 0], theirs.constants[place, 0, 0]
-        np.testing.assert_allclose(columns @ beta + b, columns @ here[0] + here[1], atol=2e-4)
-    np.testing.assert_allclose(
-        adapt.errors(columns @ beta + b, targets, loss), own.errors((columns @ beta + b)[:, None])
-    )
+        found = columns @ beta + b
+        np.testing.assert_allclose(found, expected, atol=2e-4)
+    np.testing.assert_allclose(adapt.errors(found, targets, loss), own.errors(found[:, None]))
     np.testing.assert_allclose(adapt.guess(targets, loss), own.constant()[0])
 
 
@@ -66,15 +63,12 @@ def test_the_joint_model_in_columns_is_the_package_s(scenario, tmp_path, preproc
     assert len(rows.targets) + len(held_out.targets) < BANKS["north"]  # some rows have no target
 
 
-def _adapted(
-    folder: Path, scenario: Scenario, owner: str = "north"
-) -> subprocess.CompletedProcess[str]:
+def _adapted(folder, scenario, owner="north"):
     """Return what an owner's command did in the exported app, after a run; it writes mine.json."""
     if not (folder / "app").exists():
         export_flower(scenario, folder / "app")
-    plan = json.loads((folder / "app/private_learning/plan.json").read_text("utf-8"))
-    text = json.dumps({"model": [0.1] * plan["size"]})
-    (folder / "model.json").write_text(text, encoding="utf-8")
+    plan = json.loads((folder / PLAN).read_text("utf-8"))
+    (folder / "model.json").write_text(json.dumps({"model": [0.1] * plan["size"]}), "utf-8")
     files = (str(folder / name) for name in ("north.csv", "model.json", "mine.json"))
     command = [sys.executable, "-m", "private_learning.adapt", owner, *files]
     return subprocess.run(command, cwd=folder / "app", capture_output=True, text=True, check=False)
@@ -85,15 +79,14 @@ def test_an_owner_adapts_the_model_by_a_command_and_reads_its_errors(scenario, t
     assert done.stderr == ""
     head, *errors, note = done.stdout.splitlines()
     written = json.loads((tmp_path / "mine.json").read_text("utf-8"))
-    plan = json.loads((tmp_path / "app/private_learning/plan.json").read_text("utf-8"))
+    plan = json.loads((tmp_path / PLAN).read_text("utf-8"))
     theta = np.full(plan["size"], 0.1)
     _, held_out = adapt.read(str(tmp_path / "north.csv"), plan["owners"][0], plan["data"], theta)
     assert head == f"mean absolute error on {len(held_out.targets)} held-out rows:"
     names = ["joint model", "adapted model", "own model", "guessing"]
     assert [line.split("  ")[1].strip() for line in errors] == names
-    assert [f"{error:.3g}" for error in written["errors"].values()] == [
-        line.split()[-1] for line in errors
-    ]
+    shown = [line.split()[-1] for line in errors]
+    assert [f"{error:.3g}" for error in written["errors"].values()] == shown
     mine = held_out.columns @ list(written["coefficients"].values()) + written["constant"]
     missed = np.abs(mine - held_out.targets - plan["data"]["target_shift"])
     assert written["errors"]["adapted model"] == pytest.approx(missed.mean())
@@ -109,12 +102,11 @@ def test_without_held_out_rows_folds_judge_and_a_margin_gets_probabilities(scena
     scenario = scenario.replace(data={"held_out": 0.0})
     done = _adapted(tmp_path, scenario)
     assert "rows, on which the joint model was trained:" in done.stdout.splitlines()[0]
-    place = tmp_path / "app/private_learning/plan.json"
-    plan = json.loads(place.read_text("utf-8"))
-    plan["model"]["loss"], plan["data"]["labels"] = "svm", [-1.0, 1.0]
+    plan = json.loads((tmp_path / PLAN).read_text("utf-8"))
+    plan["model"]["loss"] = "svm"
+    plan["data"] |= {"labels": [-1.0, 1.0], "target_shift": 0.0}
     plan["data"]["target"] |= {"name": "purpose", "codes": {"car": [1.0], "house": [-1.0]}}
-    plan["data"]["target_shift"] = 0.0
-    place.write_text(json.dumps(plan), encoding="utf-8")
+    (tmp_path / PLAN).write_text(json.dumps(plan), encoding="utf-8")
     done = _adapted(tmp_path, scenario)
     assert done.stdout.startswith("mean log loss on ")
     written = json.loads((tmp_path / "mine.json").read_text("utf-8"))
@@ -125,10 +117,9 @@ def test_without_held_out_rows_folds_judge_and_a_margin_gets_probabilities(scena
 def test_who_cannot_adapt_a_model_reads_why(scenario, tmp_path):
     done = _adapted(tmp_path, scenario, "east")
     assert "the plan has no owner east: allowed is north, south or west" in done.stderr
-    place = tmp_path / "app/private_learning/plan.json"
-    plan = json.loads(place.read_text("utf-8"))
+    plan = json.loads((tmp_path / PLAN).read_text("utf-8"))
     plan["owners"][0] |= {"records": 5, "held_out": list(range(5, BANKS["north"]))}
-    place.write_text(json.dumps(plan), encoding="utf-8")
+    (tmp_path / PLAN).write_text(json.dumps(plan), encoding="utf-8")
     done = _adapted(tmp_path, scenario)
     assert "rows are too few: allowed are 10" in done.stderr
     assert not (tmp_path / "mine.json").exists()

@@ -1,17 +1,19 @@
 """The parts of an exported Flower app, without Flower."""
 
-import csv
 import io
 import json
-import math
 import multiprocessing
 import os
 import re
 import time
 import tokenize
+from contextlib import suppress
+from functools import partial
+from itertools import chain, cycle, islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
@@ -25,13 +27,14 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
-from tests import tables
 from tests.one_in import one_in
-from tests.unit.exports.banks import BANKS, banks, north
-from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
+from tests.tables import composed
+from tests.tables import table as table_of_cases
+from tests.unit.exports.banks import BANKS, banks
+from tests.unit.exports.world import FakeOwner, World, fake_world
 
 PUSH = {"protocol": {"kind": "push"}}
-TABLE = tables.table(__file__, "flower.toml")
+TABLE = table_of_cases(__file__, "flower.toml")
 ALGORITHMS = TABLE["algorithms"]
 
 
@@ -52,24 +55,13 @@ def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
         assert len(y) == owner["records"]
 
 
-@one_in(4, ("names", "spellings"), [
-    (("No", "yes"), ("no", " NO ", "YES", "yes", "maybe")),
-    (("0", "1"), ("1,0", "0,00", "1.0", "1e0", "true", "2")),
-    (("1",), ("0", "-1", "1,0", "1")),
-    (("0",), ("1", "0.0")),
-    (("false", "true"), ("TRUE", "1", "0,0", "yes")),
-    (("Yes", "yes"), ("Yes", "yes", "YES")),
-])  # fmt: skip
+@one_in(4, ("names", "spellings"), TABLE["labels"])
 def test_a_client_reads_the_labels_that_the_simulation_reads(scenario, tmp_path, names, spellings):
-    for file in ("loans", *BANKS):
-        lines = (tmp_path / f"{file}.csv").read_text(encoding="utf-8").splitlines()
-        rows = [line.rpartition(",")[0] for line in lines]
-        texts = [f'"{spellings[place % len(spellings)]}"' for place in range(len(rows) - 1)]
-        if file == "loans":
-            texts = [text for n in BANKS.values() for text in texts[:n]]  # as in their own tables
-            texts += [names[place % len(names)] for place in range(100)]
-        text = "\n".join(map(",".join, zip(rows, ["rate", *texts], strict=True)))
-        (tmp_path / f"{file}.csv").write_text(text, encoding="utf-8")
+    cells = {bank: [*islice(cycle(spellings), n)] for bank, n in BANKS.items()}
+    cells["loans"] = [*chain(*cells.values()), *islice(cycle(names), 100)]  # the last are public
+    for file, texts in cells.items():
+        frame = pd.read_csv(tmp_path / f"{file}.csv", dtype=str, keep_default_na=False)
+        frame.assign(rate=texts).to_csv(tmp_path / f"{file}.csv", index=False)
     model = {"kind": "logistic", "regularisation": 0.01, "intercept": True}
     declared = {"rate": {"kind": "classes", "values": [*names]}} if "Yes" in names else {}
     scenario = scenario.replace(model=model, data={"columns": declared})
@@ -89,9 +81,7 @@ def test_a_client_reads_a_charset_that_is_declared_with_its_byte_order_mark(scen
 
 
 @one_in(2, "scale", [0.1, 1.0, 1e6, 1e200])
-def test_gradients_are_those_of_the_simulation_and_never_move_by_more_than_is_paid_for(
-    scenario: Scenario, tmp_path: Path, scale: float
-) -> None:
+def test_gradients_are_the_simulations_and_move_by_no_more_than_is_paid(scenario, tmp_path, scale):
     plan, problem = plan_of(scenario, 1.0), prepare(scenario, build_dataset(scenario))
     point = scale * np.array([1.0, -0.5, 0.25, 2.0])
     for i, owner in enumerate(plan["owners"]):
@@ -138,7 +128,7 @@ def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) ->
 def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
     plan["owners"] = [{**owner, "answers": 100} for owner in plan["owners"]]
-    world, _ = fake_world(plan, dict.fromkeys(range(3), 100))
+    world, _ = fake_world(plan, [100] * 3)
     first = AsyncStrategy({**plan, "updates": 7}, world, tmp_path, "digest", 600.0)
     assert first.start()
     world.end_run()
@@ -152,19 +142,13 @@ def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     assert {line.split(",")[0] for line in lines[1:]} == set(BANKS)
 
 
-FIFTEEN = dict.fromkeys(range(3), 15)
-"""Answers that are left to each owner."""
-
-
 class Play:
     """A run of a plan over fake owners, each with 15 answers left where nothing else is said."""
 
-    def __init__(self, scenario: Scenario, folder: Path) -> None:
+    def __init__(self, scenario, folder):
         self.plan, self._folder = plan_of(scenario, 1.0), folder
 
-    def begin(
-        self, left: dict[int, int] = FIFTEEN, **changes: object
-    ) -> tuple[World, dict[int, FakeOwner]]:
+    def begin(self, left=(15, 15, 15), **changes):
         """Change the plan, and return a new world and its owners."""
         self.plan |= changes
         self.world, owners = fake_world(self.plan, left)
@@ -191,27 +175,30 @@ def play(request, scenario, tmp_path) -> Play:
     return Play(scenario.replace(**request.param), tmp_path)
 
 
-def test_owners_without_budget_end_the_run_even_if_answers_are_lost(play):
-    _, owners = play.begin({0: 2, 1: 3, 2: 1})
-    owners[0].lost = True
-    model = play.end()
-    assert model["end"] == "no owner has budget left"
-    assert {place: owner.charged for place, owner in owners.items()} == {0: 2, 1: 3, 2: 1}
-    assert {each["status"] for each in model["owners"].values()} == {"spent"}
-
-
-def test_an_owner_that_is_silent_is_named_and_the_others_go_on(play, caplog):
-    _, owners = play.begin(updates=6, patience=5.0)
-    owners[1].silent = True
-    model = play.end()
-    name = play.plan["owners"][1]["name"]
-    first = next(text for text in caplog.messages if "gives no answer" in text)
-    assert first == (
-        f"{name} gives no answer (asked again in 10 s): if this continues, start its node again"
-    )
-    assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15, "lost": 0}
-    rows = play.exchanges()
-    assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
+@pytest.mark.parametrize("case", TABLE["plays"].values(), ids=TABLE["plays"])
+def test_a_run_ends_and_is_logged_as_its_owners_do(play, caplog, case):
+    """With owners as they are set at the beginning, and at times."""
+    if "answers" in case:
+        allowed = [{**owner, "answers": case["answers"]} for owner in play.plan["owners"]]
+        play.plan |= {"owners": allowed}
+    world, owners = play.begin(case.get("left", [15, 15, 15]), **case.get("changes", {}))
+    for time_, place, what in case.get("set", ()):
+        change = partial(vars(owners[place]).update, composed({}, [what]))
+        world.at.append((time_, change))
+    model = play.end(case.get("wait", 600.0), complete=case.get("complete", True))
+    assert model["end"] == case.get("end", "all updates are made")
+    assert {**model["owners"], **case.get("owners", {})} == model["owners"]
+    found = {
+        "statuses": [owner["status"] for owner in model["owners"].values()],
+        "charged": [owner.charged for owner in owners.values()],
+        "silent": sorted({row.split(",")[0] for row in play.exchanges() if row.endswith(",")}),
+        "messages": caplog.messages[: case.get("told")],
+    }
+    assert {key: case.get(key, value) for key, value in found.items()} == found
+    assert min((at for at, _, query in world.sent if query), default=600.0) >= case.get("wait", 0.0)
+    assert case.get("over", 0.0) <= world.now() < case.get("over", 1e5) + 5
+    assert len(world.sent) < 30 or "over" not in case
+    assert all(owners[place].charged > 0 for place in case.get("asked", ()))
 
 
 def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(play):
@@ -223,10 +210,8 @@ def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(play)
     assert [part["lost"] for part in parts] == [int(place == late) for place in range(3)]
     for owner, part in zip(owners.values(), parts, strict=True):
         assert owner.charged == part["answers"] + part["lost"]
-    lines = play.exchanges()
-    assert [line.split(",")[0] for line in lines if line.endswith(",")] == [
-        play.plan["owners"][late]["name"]
-    ]
+    [unanswered] = [line for line in play.exchanges() if line.endswith(",")]
+    assert unanswered.split(",")[0] == play.plan["owners"][late]["name"]
 
 
 def test_every_owner_has_connected_before_the_first_query(play, caplog):
@@ -238,39 +223,6 @@ def test_every_owner_has_connected_before_the_first_query(play, caplog):
     assert caplog.messages == []
 
 
-def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(play, caplog):
-    world, _ = play.begin(dict.fromkeys(range(2), 15), updates=6)
-    model = play.end(wait=120.0)
-    assert caplog.messages == ["continues without west: never connected"]
-    assert min(at for at, _, query in world.sent if query) >= 120
-    assert model["owners"]["west"] == {
-        "status": "never connected",
-        "answers": 0,
-        "of": 15,
-        "lost": 0,
-    }
-
-
-def test_a_run_in_which_every_owner_refuses_says_why_and_ends(play, caplog):
-    world, owners = play.begin()
-    for place, reason in enumerate((1, 2, 0)):
-        owners[place].refusal = reason
-    world.at.append((60.0, lambda: setattr(owners[0], "refusal", 2)))
-    model = play.end(wait=600.0, complete=False)
-    assert model["end"] == "no owner can answer"
-    assert [each["status"] for each in model["owners"].values()] == [
-        "refused: no ledger", "refused: no ledger", "refused: refused"
-    ]  # fmt: skip
-    assert 600 <= world.now() < 605
-    assert caplog.messages == [
-        "north refuses (no table): its own log has the reason",
-        "south refuses (no ledger): its own log has the reason",
-        "west refuses (refused): its own log has the reason",
-        "north refuses (no ledger): its own log has the reason",
-    ]
-    assert len(world.sent) < 30  # 600 seconds
-
-
 def test_a_run_to_which_nobody_connects_ends(play, tmp_path):
     (tmp_path / "model.json").write_text("of an earlier run", encoding="utf-8")
     play.world = World({}, lambda: 1.0)
@@ -278,9 +230,7 @@ def test_a_run_to_which_nobody_connects_ends(play, tmp_path):
     assert {each["status"] for each in model["owners"].values()} == {"never connected"}
 
 
-def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_pace(
-    scenario, tmp_path, caplog
-):
+def test_progress_is_logged_with_the_time_left_by_forecast_and_pace(scenario, tmp_path, caplog):
     caplog.set_level("INFO", logger="flwr")
     play = Play(scenario, tmp_path)
     world, _ = play.begin(updates=30, expected_seconds=30 * 600.0)
@@ -293,18 +243,8 @@ def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_p
     assert left == pytest.approx((30 - 13) * world.now() / 30 / 60, rel=0.1)
 
 
-def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
-    play = Play(scenario, tmp_path)
-    world, owners = play.begin(updates=20)
-    owners[0].refusal = 1
-    world.at.append((5.0, lambda: setattr(owners[0], "refusal", None)))
-    play.end()
-    assert owners[0].charged > 0
-    assert caplog.messages == ["north refuses (no table): its own log has the reason"]
-
-
 def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
-    world, owners = play.begin(dict.fromkeys(range(3), 10_000), updates=10_000, patience=120.0)
+    world, owners = play.begin([10_000] * 3, updates=10_000, patience=120.0)
     for owner in owners.values():
         owner.silent = True
     world.limit = 7200.0
@@ -315,35 +255,18 @@ def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(play):
     assert np.diff(queries).min() >= 120
 
 
-def test_the_server_counts_answers_whatever_ledgers_say(play, caplog):
-    allowed = [{**owner, "answers": 4} for owner in play.plan["owners"]]
-    _, owners = play.begin({0: 4, 1: 4, 2: 400}, owners=allowed)  # as two ledgers, or one restored
-    model = play.end()
-    assert model["end"] == "no owner has budget left"
-    assert [owner.charged for owner in owners.values()] == [4, 4, 4]
-    assert caplog.messages == [
-        "west's ledger has charged fewer answers than arrived: a second or a restored one"
-    ]
-
-
 def test_a_second_node_of_an_owner_is_reported_and_not_asked(play, caplog):
     world, owners = play.begin(updates=12)
     world.parties[200] = second = FakeOwner(0, 15, owners[0].ticks)
     play.end()
     assert second.charged == 0
-    assert caplog.messages == [
-        "node 200 claims to be north, as node 100 does: not asked (two ledgers would be two "
-        "budgets)"
-    ]
+    assert caplog.messages == [TABLE["second_node"]]
 
 
 def test_a_node_that_is_started_again_takes_the_place_of_the_first(play):
     world, owners = play.begin(updates=24)
 
-    def restart() -> None:
-        world.parties[300] = world.parties.pop(100)
-
-    world.at.append((6.0, restart))
+    world.at.append((6.0, lambda: world.parties.update({300: world.parties.pop(100)})))
     model = play.end()
     assert model["owners"]["north"]["answers"] == owners[0].charged
     assert any(at > 7 for at, node, query in world.sent if node == 300 and query)
@@ -352,22 +275,17 @@ def test_a_node_that_is_started_again_takes_the_place_of_the_first(play):
 def test_an_answer_to_the_introductory_question_stops_no_server(play):
     world, owners = play.begin(updates=12)
 
-    def eager(point: np.ndarray | None) -> Reply | None:
-        reply = owners[0](point)
-        return {"answer": [9.0] * play.plan["size"], **reply} if point is None else reply
-
-    world.parties[100] = eager
+    world.parties[100] = lambda point: {"answer": [9.0] * play.plan["size"], **owners[0](point)}
     model = play.end()
     assert model["updates"] == 12
-    assert sum(owner["answers"] for owner in model["owners"].values()) == sum(
-        owner.charged for owner in owners.values()
-    )
+    charged = sum(owner.charged for owner in owners.values())
+    assert sum(owner["answers"] for owner in model["owners"].values()) == charged
 
 
-@pytest.mark.parametrize("ill", [
-    {"answer": np.array(["a"] * 4)}, {"answer": np.full(4, 1j)}, {"answer": np.full(4, np.nan)},
-    {"owner": 0.0}, {"owner": [0]}, {"left": math.nan}, {"left": [3]}, {"refused": 0.5},
-])  # fmt: skip
+ANSWERS = [{"answer": np.array([value] * 4)} for value in ("a", 1j, np.nan)]
+
+
+@pytest.mark.parametrize("ill", [*ANSWERS, *TABLE["ill"]])
 def test_a_reply_of_the_wrong_types_stops_no_server(play, ill, caplog):
     world, owners = play.begin(updates=12)
     world.parties[100] = lambda point: {**owners[0](point), **ill}
@@ -378,20 +296,16 @@ def test_a_reply_of_the_wrong_types_stops_no_server(play, ill, caplog):
 
 @one_in(2, "kind", ["fedasync", "fedbuff", "gossip by push"])
 @pytest.mark.parametrize("updates", [1, 2])
-def test_replies_that_arrive_at_one_time_make_no_more_than_the_last_update(
-    scenario, tmp_path, kind, updates
-):
-    scenario = scenario.replace(**ALGORITHMS[kind]).replace(run={"updates": updates})
-    play = Play(scenario, tmp_path)
+def test_replies_at_one_time_make_no_more_than_the_last_update(scenario, tmp_path, kind, updates):
+    play = Play(scenario.replace(**ALGORITHMS[kind], run={"updates": updates}), tmp_path)
     _, owners = play.begin()
     for owner in owners.values():
         owner.ticks = lambda: {"gaps": [1.0, 9.0]}
-    model = play.end()
-    assert model["updates"] == updates
+    assert play.end()["updates"] == updates
 
 
 def test_a_node_that_is_started_again_for_another_owner_leaves_the_first(play):
-    world, owners = play.begin({0: 15, 1: 15}, updates=20)
+    world, owners = play.begin([15, 15], updates=20)
     world.parties[100], second = owners[1], world.parties.pop(101)
     world.at.append((66.0, lambda: world.parties.update({100: owners[0], 101: second})))
     model = play.end(wait=60.0)
@@ -408,16 +322,15 @@ def test_names_are_quoted_in_the_log_of_exchanges(scenario, tmp_path):
         owner["name"] = name
     play.begin(updates=12)
     play.end()
-    with (tmp_path / "exchanges.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["client"] for row in rows} == set(names)
-    assert all(float(row["received"]) >= float(row["sent"]) for row in rows if row["received"])
+    rows = pd.read_csv(tmp_path / "exchanges.csv").dropna()
+    assert {*rows["client"]} == {*names}
+    assert (rows["received"] >= rows["sent"]).all()
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
     play = Play(scenario, tmp_path)
     gaps = {0: [[1.0, 90.0], [9.0]], 1: [[1.95, 9.0], [99.0]], 2: [[99.0]]}
-    _, owners = play.begin(dict.fromkeys(range(3), 9), updates=2)
+    _, owners = play.begin([9] * 3, updates=2)
     for place, owner in owners.items():
         owner.ticks = lambda place=place: {"gaps": gaps[place].pop(0)}
     play.end()
@@ -427,13 +340,8 @@ def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
 
 
 @pytest.fixture
-def charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    plan = tmp_path / "plan.json"
-    plan.write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(ledger, "PLAN", plan)
-    path = str(tmp_path / "north.ledger")
-    ledger.create(path, "north")
-    return path
+def charged(settings):
+    return settings["ledger"]
 
 
 def test_a_ledger_refuses_when_it_is_spent(charged: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,11 +361,6 @@ def test_whatever_a_crash_leaves_in_a_ledger_counts(charged: str) -> None:
     with pytest.raises(ledger.RefusedError):
         ledger.charge(charged, "north", 3)
     assert ledger.spent(charged, "north") == (3, "")
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    return north(tmp_path, monkeypatch)
 
 
 def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(settings, monkeypatch):
@@ -482,7 +385,7 @@ def test_an_answer_is_charged_before_it_is_given(settings, monkeypatch):
     assert on_disk == [before + 1]
 
 
-def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:
+def test_two_processes_of_one_client_share_a_budget(charged):
     fork = multiprocessing.get_context("fork")  # no module is imported anew, as by a client
     workers = [fork.Process(target=_spend, args=(charged,)) for _ in range(3)]
     for worker in workers:
@@ -492,12 +395,10 @@ def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:
     assert ledger.spent(charged, "north")[0] == 10
 
 
-def _spend(path: str) -> None:
-    for _ in range(8):
-        try:
+def _spend(path):
+    with suppress(ledger.RefusedError):
+        for _ in range(8):
             ledger.charge(path, "north", 10)
-        except ledger.RefusedError:
-            return
 
 
 def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, tmp_path):
@@ -544,28 +445,26 @@ def _lines_of_code(text: str) -> int:
     return len(lines)
 
 
-def test_an_app_is_whole_and_short(scenario: Scenario, tmp_path: Path) -> None:
+def test_an_app_is_whole_and_short(scenario, tmp_path):
     assert _lines_of_code('"""A\nB"""\n\nx = (\n    1\n)  # C\n') == 3
-    export_flower(scenario, tmp_path / "app", unit=2.0)
-    code = {
-        path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "app").rglob("*.py")
-    }
-    assert _lines_of_code(code.pop("adapt.py")) <= 160  # no run needs it
-    assert sum(map(_lines_of_code, code.values())) <= 600
-    files = [path for path in (tmp_path / "app").rglob("*") if path.suffix in (".py", ".toml")]
-    text = "".join(path.read_text(encoding="utf-8") for path in files)
+    app = tmp_path / "app"
+    export_flower(scenario, app, unit=2.0)
+    code = {path.name: path.read_text(encoding="utf-8") for path in app.rglob("*.py")}
+    project = (app / "pyproject.toml").read_text(encoding="utf-8")
+    text = "".join([*code.values(), project])
     assert "import asyncdp_sim" not in text
     assert "from asyncdp_sim" not in text
-    assert (tmp_path / "app/private_learning/plan.json").exists()
-    assert 'name = "private-learning-banks"' in text
+    assert _lines_of_code(code.pop("adapt.py")) <= 160  # no run needs it
+    assert sum(map(_lines_of_code, code.values())) <= 600
+    assert (app / "private_learning/plan.json").exists()
+    assert 'name = "private-learning-banks"' in project
 
 
-def test_an_app_runs_on_one_machine_on_public_rows_or_is_charged_for_real_ones(
-    scenario, tmp_path, monkeypatch
-):
+def test_one_machine_runs_on_public_rows_or_is_charged_for_real(scenario, tmp_path, monkeypatch):
     export_flower(scenario, tmp_path / "app")
-    monkeypatch.setattr(ledger, "PLAN", tmp_path / "app/private_learning/plan.json")
-    monkeypatch.setattr(table, "PUBLIC", tmp_path / "app/private_learning/public.json")
+    for module, name in ((ledger, "plan"), (table, "public")):
+        file = tmp_path / f"app/private_learning/{name}.json"
+        monkeypatch.setattr(module, name.upper(), file)
     config = {"folder": str(tmp_path / "run"), "table": "", "ledgers": str(tmp_path)}
     node, point = {"partition-id": 1, "num-partitions": 3}, np.zeros(4)
     reply, line = client.respond(node, point, config)

@@ -79,9 +79,8 @@ class World:
         message.due = math.inf
         if message.node not in self.parties:
             return None
-        return self.parties[message.node](
-            None if message.point is None else np.array(message.point)
-        )
+        point = None if message.point is None else np.array(message.point)
+        return self.parties[message.node](point)
 
     def end_run(self) -> None:
         """Cancel what is under way, as Flower does when a run ends."""
@@ -115,7 +114,7 @@ class FakeOwner:
         return {**reply, "left": self.left}
 
 
-def fake_world(plan: dict[str, Any], left: dict[int, int]) -> tuple[World, dict[int, FakeOwner]]:
+def fake_world(plan: dict[str, Any], left: list[int]) -> tuple[World, dict[int, FakeOwner]]:
     """Return a world of fake owners at nodes 100, 101, ..., whose exchanges take a second."""
     draw = np.random.default_rng(5)
 
@@ -123,5 +122,5 @@ def fake_world(plan: dict[str, Any], left: dict[int, int]) -> tuple[World, dict[
         has = plan["owners"][place]["mean_gap"] is not None
         return lambda: {"gaps": draw.exponential(size=8).tolist()} if has else {}
 
-    owners = {place: FakeOwner(place, most, ticks(place)) for place, most in left.items()}
+    owners = {place: FakeOwner(place, most, ticks(place)) for place, most in enumerate(left)}
     return World({100 + place: owner for place, owner in owners.items()}, lambda: 1.0), owners

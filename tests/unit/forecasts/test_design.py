@@ -1,3 +1,6 @@
+"""Steps, lengths and caps that are tuned, and the choices among which runs decide."""
+
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,39 +12,123 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, along, ends
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, along, ends, winner
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
-from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
+from asyncdp_sim.forecasts.forecast import forecast
+from asyncdp_sim.forecasts.population import CHOSEN, affordable, choosing, population
+from asyncdp_sim.forecasts.step import step_lines
 from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.forecast import lines
+from asyncdp_sim.theory.formulas.convergence import contraction
+from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.forecasts.banks import banks
 
-EQUAL = (2000, 2000, 2000)
-CLIPPED = {"sensitivity": {"kind": "clip", "bound": 1.0}}
-"""Half of all record gradients are longer at the optimum."""
-CAPPED = CLIPPED | {"budget": {"kind": "per-owner-cap", "answers": 45}}
+CASES = table(__file__, "scenes.toml")
+
+# The step of an update in place of ρ: one number everywhere, and how far it takes the model.
+
+RHO, T, N, SIGMA = 30.0, 60, 3, 0.1
+STEP = N * RHO / (T**2 * SIGMA)
 
 
-def scenario(records=EQUAL, **changes):
-    raw = banks(records, (2.0, 2.0, 2.0), 60, 3.0)
+def stepping(step=STEP, *, updates=T):
+    raw = banks((400, 400, 400), (1.0, 2.0, 0.5), updates, RHO)
+    if step is not None:
+        raw["algorithm"] = {"kind": "async-gossip", "step": step}
+    return Scenario.model_validate(raw)
+
+
+BY_RHO = stepping(None)
+
+
+@pytest.mark.parametrize("learning", ["replay", "live"])
+def test_runs_by_the_step_are_those_by_its_rho(learning):
+    by_step, by_rho = (
+        run(each.replace(run={"learning": learning}), numbers=range(1, 5)).summary["psi_final"]
+        for each in (stepping(), BY_RHO)
+    )
+    assert by_step["mean"] == pytest.approx(by_rho["mean"], rel=1e-9)
+
+
+def test_forecasts_by_the_step_are_those_by_its_rho():
+    one, other = (forecast(each) for each in (stepping(), BY_RHO))
+    assert one.psi == pytest.approx(other.psi, rel=1e-9)
+
+
+def test_a_shorter_run_keeps_the_step_and_goes_not_so_far():
+    short = stepping(updates=T // 5)
+    assert short.algorithm.step_of(N, T // 5, SIGMA) == STEP
+    by_rho = stepping(None, updates=T // 5)
+    assert by_rho.algorithm.step_of(N, T // 5, SIGMA) == pytest.approx(25 * STEP)
+
+
+def test_tuning_writes_the_step():
+    found = tune(BY_RHO)
+    assert found.scenario.algorithm.rho is None
+    assert found.scenario.algorithm.step == found.best.setting.step
+    assert found.lines()[0].startswith(f"best      step = {found.best.setting.step:.3g}, T = ")
+
+
+@pytest.mark.parametrize("central_step", ["proof", "text"])
+@pytest.mark.parametrize("curvature", [0.1, 2.0, 40.0, 400.0])
+def test_the_contraction_is_that_of_the_mean_path(curvature, central_step):
+    owners, step, updates = 4, 0.3, 50
+    models, after = np.eye(owners + 1), np.zeros((owners + 1, owners + 1))
+    beta = step / (2 * owners) if central_step == "proof" else step * (owners - 1) / owners**2
+    for owner in range(1, owners + 1):  # every owner's update, each with probability 1/N
+        moved, middle = models.copy(), (models[0] + models[owner]) / 2
+        gradient = (curvature - SIGMA) * middle / owners
+        moved[owner] = middle - step * (SIGMA * middle / (2 * owners) + gradient)
+        moved[0] = middle - beta * SIGMA * middle
+        after += moved / owners
+    slowest = np.abs(np.linalg.eigvals(after)).max()
+    how = {"step": step, "sigma": SIGMA, "updates": updates, "central_step": central_step}
+    left = contraction(curvature, owners, **how)
+    assert left == pytest.approx(slowest**updates, rel=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", CASES["one_owner"], ids=lambda algorithm: algorithm["kind"])
+def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm):
+    raw = banks((400,), (np.inf,), T, RHO) | {"algorithm": algorithm}
+    raw["data"]["features"] = 1
+    answers = algorithm["kind"].startswith("fed")
+    raw["protocol"] = {"kind": "request" if answers else "rounds"}
+    alone = Scenario.model_validate(raw)
+    psi = run(alone, numbers=[1]).learned.curve["relative_fitness"]
+    (said, *_) = step_lines(alone)
+    left = float(said.split("after T updates, ")[1].split()[0])
+    assert left == pytest.approx(np.sqrt(psi[-1] / psi[0]), rel=0.05)
+    assert 0.001 < left < 0.9
+    assert ("for staleness 0" in said) == answers
+
+
+@pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])
+def test_steps_that_are_too_long_are_named(rho, diverges):
+    told = lines(forecast(Scenario.model_validate(banks(updates=200, rho=rho))))
+    said = [line for line in told if line.startswith("diverges")]
+    assert len(said) == diverges
+    assert all("take shorter steps" in line for line in said)
+
+
+# Steps, lengths and caps that are tuned.
+
+CAPPED = CASES["capped"]
+"""Half of all record gradients are longer than the bound at the optimum."""
+
+
+def scenario(**changes):
+    raw = banks((2000, 2000, 2000), (2.0, 2.0, 2.0), 60, 3.0)
     for part, values in changes.items():
         raw[part] |= values
     return Scenario.model_validate(raw)
 
 
-@pytest.mark.parametrize(
-    ("psi", "reach", "said"),
-    [
-        (-1e190, 1.0, "the learning diverges"),
-        (np.inf, 1.0, "the learning diverges"),
-        (0.5, np.inf, "the learning diverges"),
-        (-1e-12, 1.0, ""),
-        (0.5, 9.0, "the projection onto Θ may act"),
-    ],
-)
+@pytest.mark.parametrize(("psi", "reach", "said"), CASES["refuted"])
 def test_an_exact_psi_that_rounding_has_made_is_refused(psi, reach, said):
     moments = SimpleNamespace(expected_excess=lambda *_: np.array([1.0, psi]))
     judge = SimpleNamespace(hessian=None, optimum=None, least=1.0, theta_max=5.0)
@@ -55,16 +142,9 @@ def exactly(setting, asked):
     return np.inf if isinstance(found, tuple) else float(found.psi[-1])
 
 
-@pytest.mark.parametrize(
-    ("rho", "updates"),
-    [
-        (3.0, 60),
-        pytest.param(1e-9, 4, marks=pytest.mark.long),
-        pytest.param(1e4, 300, marks=pytest.mark.long),
-    ],
-)
+@one_in(3, ("rho", "updates"), [(3.0, 60), (1e-9, 4), (1e4, 300)])
 def test_no_step_and_length_nearby_are_much_better(rho, updates):
-    asked = scenario(EQUAL, algorithm={"rho": rho}, run={"updates": updates})
+    asked = scenario(algorithm={"rho": rho}, run={"updates": updates})
     best = tune(asked, replicates=40).best.setting
     psi = exactly(best, asked)
     assert psi < 0.05  # of 1.4 at the start
@@ -145,9 +225,11 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
     with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
     diverges = [np.full((2, 1), np.inf)]
-    monkeypatch.setattr(
-        contest, "along", lambda cells, *_, **__: (np.ones(1), diverges * len(cells))
-    )
+
+    def lost(cells, *_, **__):
+        return np.ones(1), diverges * len(cells)
+
+    monkeypatch.setattr(contest, "along", lost)
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
 
@@ -164,31 +246,29 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     assert ratio - half > 10
 
 
-@pytest.fixture(scope="module")
-def short():
-    """Return a search among short runs by simulation, and the numbers of all of its runs."""
-    asked = []
+@pytest.fixture
+def played(monkeypatch):
+    """Return scenarios that are run along their steps, and the numbers of their runs."""
+    calls = []
 
     def seen(scenarios, numbers, *rest, **how):
-        asked.extend(numbers)
+        calls.append((scenarios, numbers))
         return along(scenarios, numbers, *rest, **how)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contest, "along", seen)
-        patch.setattr(contest, "longest", lambda *_: 60)
-        return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
+    monkeypatch.setattr(contest, "along", seen)
+    return calls
 
 
-def test_runs_that_chose_are_none_of_those_reported(short):
-    _, asked = short
-    compared = CHOOSING + 4  # the best and the given one, by runs that found neither
-    assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4), *range(compared, compared + 4)}
+def test_runs_that_chose_are_none_of_those_reported(played, monkeypatch):
+    """The best and the given one are compared by runs that found neither."""
+    monkeypatch.setattr(contest, "longest", lambda *_: 60)
+    tune(scenario(privacy=CAPPED), replicates=4)
+    starts = 1, CHOOSING, CHOOSING + 4
+    expected = {start + number for start in starts for number in range(4)}
+    assert {number for _, numbers in played for number in numbers} == expected
 
 
-@pytest.mark.parametrize(
-    ("capped", "answers", "updates"),
-    [(True, 45, 135), (True, 334, 1000), (False, 45, 45), (False, 1000, 1000)],
-)
+@pytest.mark.parametrize(("capped", "answers", "updates"), CASES["lengths"])
 def test_a_network_is_as_long_as_its_cap_allows(capped, answers, updates):
     choices = module.Choices(owners=3, capped=capped, longest=1000)
     assert choices.longest_with(answers, 1.0) == StepLengthCap(1.0, updates, answers)
@@ -238,19 +318,15 @@ def test_a_run_that_ends_early_stays_where_it_ended():
     assert (curve[:, 0] != curve[:, 1]).all()
 
 
-def test_steps_with_one_cap_are_one_fold(monkeypatch):
+def test_steps_with_one_cap_are_one_fold(played):
     """As many as fill the products of gradients up; K is doubled and halved, and then between."""
-    played = []
-
-    def seen(scenarios, numbers, *rest, **how):
-        caps = {each.privacy.budget.answers for each in scenarios}
-        steps = [each.algorithm.step for each in scenarios]
-        played.append((caps, steps, {each.run.updates for each in scenarios}))
-        return along(scenarios, numbers, *rest, **how)
-
-    monkeypatch.setattr(contest, "along", seen)
     found = tune(scenario(privacy=CAPPED), replicates=4)
-    *searched, best, given, _, _ = played
+    calls = []
+    for cells, _ in played:
+        caps = {each.privacy.budget.answers for each in cells}
+        steps = [each.algorithm.step for each in cells]
+        calls.append((caps, steps, {each.run.updates for each in cells}))
+    *searched, best, given, _, _ = calls
     for caps, steps, lengths in searched:
         assert (len(caps), len(lengths), len(steps)) == (1, 1, 8)
         assert np.ptp(np.diff(np.log(steps))) < 1e-9
@@ -258,3 +334,59 @@ def test_steps_with_one_cap_are_one_fold(monkeypatch):
     assert (best[0], given[0]) == ({found.best.setting.answers}, {45})
     doubled = [*dict.fromkeys(cap for caps, *_ in searched[:-1] for cap in caps)]
     assert all(round(np.log2(cap / doubled[0]), 1) % 1 < 0.11 for cap in doubled)
+
+
+# Choices compared by runs: who wins, what is told of the winner, and how sure that is.
+
+
+def drawn(seed, mean, numbers):
+    """Return made-up ψ of some replicates: a part that all choices share, and one of their own."""
+    shared = [np.random.default_rng([number]).gamma(4.0) / 4 for number in numbers]
+    own = [np.random.default_rng([number, seed]).gamma(4.0) / 4 for number in numbers]
+    return mean * (np.array(shared) + np.array(own)) / 2
+
+
+def test_the_best_wins_and_the_worst_is_last():
+    means = (5.0, 1.0, 9.0, 3.0, 2.0, np.inf)
+    plays = {mean: partial(drawn, 1, mean) for mean in means}
+    told = []
+    order = winner(plays, 40, lambda *said: told.append(said))
+    assert order[:2] == [1.0, 2.0]
+    assert order[-1] == np.inf
+    assert sorted(order) == sorted(means)
+    assert {(doing, total) for doing, _, total in told} == {
+        ("comparing 6 choices: runs", told[-1][1])
+    }
+    assert told[-1][1] == told[-1][2] > 6 * 8  # all that is to do is done in the end
+
+
+def test_a_choice_is_never_run_twice_in_the_same_replicate():
+    seen = {0: [], 1: [], 2: []}
+
+    def play(at, numbers):
+        seen[at] += numbers
+        return np.full(len(numbers), float(at))
+
+    assert winner({at: partial(play, at) for at in seen}, 30) == [0, 1, 2]
+    assert seen[0] == list(range(CHOOSING, CHOOSING + 30))
+    assert seen[2] == list(range(CHOOSING, CHOOSING + 8))
+
+
+def test_what_diverges_is_told_as_such():
+    lost = Played(np.array([1.0, np.inf, 2.0]))
+    fine = Played(np.array([1.0, 1.5, 2.0]))
+    assert str(lost) == "ψ not finite in 1 of 3 runs"
+    assert str(fine).startswith("ψ 1.5 ± 1.2")
+    assert lost.half_width == np.inf
+    assert lost.over(fine)[0] == np.inf
+    said = lost.against(fine, "as given", "of the best")
+    assert said == "not a number: ψ as given is not finite"
+    assert lost.times(fine) == "not comparable with ψ of the best"
+
+
+@pytest.mark.parametrize(("updates", "runs"), [(10, 100), (10_000, 25), (10**9, 10)])
+def test_long_work_has_fewer_runs(updates, runs):
+    scenario = Scenario.model_validate(banks())
+    found = affordable(scenario, build_dataset(scenario), updates)
+    assert found == pytest.approx(runs, rel=0.05)
+    assert affordable(scenario, build_dataset(scenario), updates, 4) == 4

@@ -1,24 +1,15 @@
 """Simulated forecasts of runs of unequal length, by hand."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.specification import members, parse
+from asyncdp_sim.forecasts import population as module
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.forecast import forecast
-from asyncdp_sim.forecasts.population import (
-    RUNS,
-    _mean,
-    final_psi,
-    half_width,
-    population,
-    value_alone,
-)
+from asyncdp_sim.forecasts.population import RUNS, final_psi, half_width, population, value_alone
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs.run import run
@@ -32,35 +23,26 @@ from tests.one_in import one_in
 from tests.tables import table
 from tests.unit.forecasts.banks import banks
 
-CURVE = np.array(
-    [(1, 8.0), (1, 4.0), (1, 2.0), (2, 6.0), (2, 3.0)],
-    dtype=[("replicate", "i4"), ("relative_fitness", "f8")],
-)
+DTYPE = [("replicate", "i4"), ("relative_fitness", "f8")]
+CURVE = np.array([(1, 8.0), (1, 4.0), (1, 2.0), (2, 6.0), (2, 3.0)], dtype=DTYPE)
 """Of two replicates, the second of which ends an update earlier."""
 
 
 def test_a_run_that_has_ended_stays_where_it_ended():
-    assert _mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
+    assert module._mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
     assert final_psi(CURVE).tolist() == [2.0, 3.0]
     lost = CURVE.copy()
     lost["relative_fitness"][2] = np.nan
     assert final_psi(lost).tolist() == [np.inf, 3.0]
 
 
-DIVERGING = table(__file__, "scenes.toml")["diverging"]
+CASES = table(__file__, "scenes.toml")
 
 
-@one_in(2, "parts", DIVERGING.values(), ids=DIVERGING)
+@one_in(2, "parts", CASES["diverging"].values(), ids=CASES["diverging"])
 def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(parts):
     """∞ − ∞ of a model that has overflowed is not told as if nothing were known."""
-    fields = scenes.fields(
-        run={"updates": parts.get("updates", 30)},
-        owners={"records": 5},
-        model={"regularisation": 1e-3},
-        protocol=parts.get("protocol", {"kind": "request"}),
-        algorithm=parts["algorithm"],
-        privacy={"sensitivity": {"kind": parts.get("bound", "clip"), "bound": 1.0}},
-    )
+    fields = scenes.fields(**(CASES["diverges"] | parts))
     found = forecast(parse(Scenario, fields), judged=None, target=0.5)
     assert (found.psi, found.psi_half_width) == (np.inf, np.inf)
     told = [found.psi, found.noise_free, *found.quantiles.values(), *found.curve, *found.times]
@@ -69,14 +51,11 @@ def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(part
     assert '"psi": "inf"' in as_json(found)
 
 
-CLIPPED: dict[str, Any] = scenes.fields(**table(__file__, "clipped.toml"))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("runs", "error"), [(20, 0.015), (RUNS, 0.022)])
 def test_the_interval_of_few_runs_covers_as_stated(runs, error):
     """Of 4,000/R intervals, each of R other runs, a share of 0.95 ± the standard error."""
-    asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
+    asked = scenes.scenario(**table(__file__, "clipped.toml")).replace(data={"held_out": 0.25})
     known = population(asked, private=False)
     _, [learned] = known.quick_runs.learned([known.problem.task], range(1, 4001))
     final = final_psi(learned.curve)
@@ -84,31 +63,25 @@ def test_the_interval_of_few_runs_covers_as_stated(runs, error):
     assert 0.95 - 3 * error < np.mean(within) < 0.999
 
 
-TRUSTED = {
-    "clipped": {"kind": "clip", "bound": 0.5},
-    "in a domain": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
-}
+CLIP = {"kind": "clip", "bound": 0.5}
+DOMAIN = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
 
 
-@pytest.mark.parametrize("bound", TRUSTED)
+@pytest.mark.parametrize("bound", [CLIP, DOMAIN], ids=["clipped", "in a domain"])
 @pytest.mark.parametrize("learning", ["replay", "live"])
 @pytest.mark.long
 def test_without_noise_answers_are_bounded_as_with_it(bound, learning):
     """An infinite budget clips and scales as any other; mechanism none does neither."""
-    fields: dict[str, Any] = scenes.fields(
+    asked = scenes.scenario(
         run={"updates": 12, "replicates": RUNS, "learning": learning},
-        owners={"count": 2, "records": 20},
-        model={"theta_max": 5.0},
-        algorithm={"rho": 60.0},
-        protocol={"kind": "push"},
-        compute={"kind": "exponential", "mean": 0.5},
+        privacy={"epsilon": 20.0, "sensitivity": bound},
+        **CASES["trusted"],
     )
-    privacy: dict[str, Any] = {"epsilon": 20.0, "sensitivity": TRUSTED[bound]}
-    found = forecast(parse(Scenario, fields | {"privacy": privacy}))
+    found = forecast(asked)
     assert found.method.startswith(f"{RUNS} simulated runs")
-    endless = run(parse(Scenario, fields | {"privacy": privacy | {"epsilon": float("inf")}}))
-    assert found.noise_free == pytest.approx(endless.summary["psi_final"]["mean"], rel=1e-9)
-    bare = run(parse(Scenario, fields | {"privacy": {"mechanism": "none"}}))
+    endless = run(asked.replace(privacy={"epsilon": float("inf")})).summary["psi_final"]["mean"]
+    assert found.noise_free == pytest.approx(endless, rel=1e-9)
+    bare = run(parse(Scenario, {**asked.plain(), "privacy": {"mechanism": "none"}}))
     assert abs(bare.summary["psi_final"]["mean"] - found.noise_free) > 0.02 * found.noise_free
 
 
@@ -128,7 +101,7 @@ def test_it_is_what_runs_say_of_owners_alone(theta_max):
     assert (found >= 0).all()
     owners = ad.run(scenario).owners.query("replicate == 1")
     assert found == pytest.approx(owners["psi_alone"].to_numpy(), rel=1e-9, abs=1e-12)
-    inside = np.inf if theta_max is None else theta_max * (1 + 1e-9)
+    inside = (theta_max or np.inf) * (1 + 1e-9)
     assert all(np.abs(objective.of_owner(i).optimum).max() <= inside for i in range(3))
 
 
@@ -145,22 +118,13 @@ def test_a_model_outside_of_the_box_would_be_better_than_the_best_inside():
 
 ALGORITHMS = [examples_of(member)[0] for member in members(AnyAlgorithm)]
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[each.kind for each in ALGORITHMS])
-CAPPED = {"kind": "per-owner-cap", "answers": 1}
-DOMAIN = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
-PRIVACY: dict[str, dict[str, Any]] = {
-    "averaging": {"budget": CAPPED},
-    "noisy-statistics": {"budget": CAPPED, "sensitivity": DOMAIN},
-    "polar": {"mechanism": "none"},
-}
-"""What an algorithm needs beside a bound."""
 BOUNDS = pytest.mark.parametrize("bound", ["clip", "declared"])
 
 
-def _scenario(algorithm: AnyAlgorithm, bound: str, **privacy: Any) -> Scenario:
+def _scenario(algorithm, bound, **privacy):
     protocol = next(each for each in examples(Protocol) if algorithm.runs_on(each))
     raw = banks(records=(20, 20, 20), updates=6) | {"algorithm": algorithm, "protocol": protocol}
-    raw["run"] |= {"replicates": 3}
-    raw["model"] |= {"theta_max": 5.0}
+    raw["run"]["replicates"], raw["model"]["theta_max"] = 3, 5.0
     raw["compute"] = {"kind": "constant", "value": 1.0}
     raw["privacy"] |= {"sensitivity": {"kind": bound, "bound": 5.0}} | privacy
     raw["sweep"] = {"model.regularisation": [0.1, 0.2]}
@@ -171,7 +135,7 @@ def _scenario(algorithm: AnyAlgorithm, bound: str, **privacy: Any) -> Scenario:
 @BOUNDS
 @EACH
 def test_none_before_until(algorithm, bound, tmp_path):
-    scenario = _scenario(algorithm, bound, **PRIVACY.get(algorithm.kind, {}))
+    scenario = _scenario(algorithm, bound, **CASES["needs"].get(algorithm.kind, {}))
     _ends_as_it_starts(scenario.replace(run={"until": 0.5}), tmp_path)
 
 
@@ -182,14 +146,11 @@ def test_none_where_a_buffer_never_fills(bound, tmp_path):
     _ends_as_it_starts(scenario, tmp_path)
 
 
-def _ends_as_it_starts(scenario: Scenario, folder: Path) -> None:
-    summary = run(scenario.base()).summary
+def _ends_as_it_starts(scenario, folder):
+    summary, found = run(scenario.base()).summary, forecast(scenario.base())
+    assert summary["updates"] == found.time == 0
     start = summary["psi_final"]["mean"]
-    assert summary["updates"] == 0
-    found = forecast(scenario.base())
-    assert found.psi == pytest.approx(start)
-    assert found.noise_free == pytest.approx(start)
-    assert found.time == 0.0
+    assert (found.psi, found.noise_free) == pytest.approx((start, start))
     assert sweep(scenario, folder / "sweep").done == 2
 
 

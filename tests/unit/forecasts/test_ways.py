@@ -24,6 +24,10 @@ from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
 LINEAR = Asked(own_best="linear")
+SHORT = Asked(own_best="linear", break_even=False)
+MODULE = sys.modules["asyncdp_sim.forecasts.gains"]  # its name there is a function's, too
+NOISE = 1.5 * np.sqrt(2 / np.pi)
+"""The mean of what clinics' stays differ from their law, absolutely."""
 
 
 def found(scenario, whose=None, private=False):
@@ -35,7 +39,7 @@ def test_all_rows_show_that_few_rows_gain_by_a_joint_model(tmp_path):
     result = found(clinics(tmp_path), private=True)
     assert (result.reads, result.release) == ("all", False)
     assert result.together.verdict == "gains"
-    assert result.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.15)  # E|noise|
+    assert result.joint == pytest.approx(NOISE, rel=0.15)
     assert [owner.name for owner in result.owners][:2] == ["C1", "C10"]
     assert [owner.gain.records for owner in result.owners] == [11] * 20
     assert all(owner.gain.verdict != "does worse" for owner in result.owners)
@@ -43,12 +47,11 @@ def test_all_rows_show_that_few_rows_gain_by_a_joint_model(tmp_path):
 
 def test_owners_that_gain_are_judged_once_more_as_if_the_others_left(tmp_path):
     result = found(clinics(tmp_path, owners=10), private=True)
+    left = result.remaining
     gaining = [owner.owner for owner in result.owners if owner.gain.verdict == "gains"]
     assert 1 < len(gaining) < 10
-    left = result.remaining
     assert [owner.owner for owner in left.owners] == gaining
-    assert left.count == len(gaining)
-    assert left.remaining is None
+    assert (left.count, left.remaining) == (len(gaining), None)
     assert left.joint != result.joint
     said = _remaining(left)
     assert said.startswith(f"{len(gaining)} that gain, if they alone join: ")
@@ -66,12 +69,11 @@ def test_public_rows_show_the_mean_gain_of_owners_that_are_alike(tmp_path):
     assert mean.low < all_rows.together.gain.value < mean.high
     assert not result.at_least
     assert result.alike.known == "no difference shown"
-    assert result.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.15)
+    assert result.joint == pytest.approx(NOISE, rel=0.15)
 
 
 def test_more_own_rows_than_a_half_has_make_the_gain_a_lower_bound(tmp_path):
-    result = found(clinics(tmp_path, rows=40, owners=6, public=120))
-    assert result.at_least
+    assert found(clinics(tmp_path, rows=40, owners=6, public=120)).at_least
 
 
 def test_public_rows_decide_nothing_where_they_show_that_owners_differ(tmp_path):
@@ -104,7 +106,7 @@ def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
     assert (result.reads, result.release, result.together) == ("owner", False, None)
     assert (owner.name, owner.gain.records) == ("C1", 11)
     assert len(np.unique(owner.gain.redraw)) == 8
-    assert owner.gain.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.45)
+    assert owner.gain.joint == pytest.approx(NOISE, rel=0.45)
     assert owner.gain.joint < owner.gain.own
     with pytest.raises(InputError, match=r"data.sizes: given numbers of rows, whose table is abs"):
         found(scenario, private=True)
@@ -126,19 +128,17 @@ def test_folds_have_the_noise_of_all_records(tmp_path):
     """With the noise of a fold, a fifth smaller, the variance would be 56 % larger."""
     known = population(clinics(tmp_path), private=True)
     fewer = known.dataset.of_owners(range(20))
-    less = tuple(x[:9] for x in fewer.features), tuple(y[:9] for y in fewer.targets)
-    fewer = replace(fewer, features=less[0], targets=less[1])
-    records = np.full(20, 11)
-    scale = _on(known, fewer, records).problem.noise.scale
+    x, y = (tuple(rows[:9] for rows in part) for part in (fewer.features, fewer.targets))
+    fewer = replace(fewer, features=x, targets=y)
+    scale = _on(known, fewer, np.full(20, 11)).problem.noise.scale
     assert scale == pytest.approx(known.problem.noise.scale)
     assert (_on(known, fewer).problem.noise.scale > 1.2 * scale).all()
 
 
 def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_path, monkeypatch):
     """In each of four divisions: a fold's models meet this fold, and were trained without it."""
-    module = sys.modules["asyncdp_sim.forecasts.gains"]  # its name there is a function's, too
     known = population(clinics(tmp_path, owners=4), private=True)
-    trained, met = list[np.ndarray](), list[tuple]()
+    trained, met = [], []
 
     def on(known, dataset, noise_records=None):
         trained.append(dataset.targets[1])
@@ -148,10 +148,10 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
         met.append((cv, models))
         return right(known, cv, design, models)
 
-    right = module._joint_by_fold
-    monkeypatch.setattr(module, "_on", on)
-    monkeypatch.setattr(module, "_joint_by_fold", by_fold)
-    module.by_folds(known, Asked(own_best="linear", break_even=False), "all")
+    right = MODULE._joint_by_fold
+    monkeypatch.setattr(MODULE, "_on", on)
+    monkeypatch.setattr(MODULE, "_joint_by_fold", by_fold)
+    MODULE.by_folds(known, SHORT, "all")
     cv, models = met[1]
     divisions = [[set(part) for part in division] for division in cv.divisions]
     assert len(divisions) == len(models) == 4
@@ -164,22 +164,20 @@ def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_p
         assert np.allclose(joint.scores[:, 0, 0], of_fold.sum(axis=1))
 
 
-TABLE = table(__file__, "first_screens.toml")
+SCREENS = table(__file__, "first_screens.toml")["sentences"]
 
 
-@pytest.mark.parametrize(("options", "away", "sentences"), TABLE["sentences"])
+@pytest.mark.parametrize(("options", "away", "sentences"), SCREENS)
 def test_the_first_screen_is_sentences(tmp_path, options, away, sentences):
     result = forecast(clinics(tmp_path, away=away), judged=LINEAR, **options)
     texts = first_screen(result)
     for row, said in sentences.items():
         assert any(text.startswith(f"{row:<16} {said}") for text in texts), texts
-    alone = "public" if "whose" not in options and "private" not in options else None
     assert any("undecided" in text and "gain," in text for text in texts) == ("private" in options)
     content = json.loads(as_json(result))
-    assert content["release"] is (alone is not None)
-    assert content["score"] == "absolute error"
-    assert content["unit"] == "days"
-    assert len(content["owners"]) == {"public": 0, None: 1 if "whose" in options else 20}[alone]
+    assert content["release"] is (options == {})
+    assert (content["score"], content["unit"]) == ("absolute error", "days")
+    assert len(content["owners"]) == (1 if "whose" in options else 20 if options else 0)
     for owner in content["owners"]:
         assert owner.keys() >= {"own", "own_best", "joint", "adapted", "guessing", "gain", "low"}
         assert owner.keys() >= {"joint_gain_low", "verdict", "rows_to_decide", "break_even"}
@@ -218,9 +216,8 @@ def test_a_break_even_between_two_budgets_is_the_same_wherever_it_stands(tmp_pat
     assert sentence in page([tmp_path / "f.json"])
     picture = by_epsilon(content)
     assert picture.said.title == f"F{sentence[1:]}"
-    assert [mark.x for mark in picture.said.panels[0].marks if mark.kind == "upright"] == [
-        level.value
-    ]
+    [upright] = [mark for mark in picture.said.panels[0].marks if mark.kind == "upright"]
+    assert upright.x == level.value
     assert picture.table["gain"].tolist() == [mean.gain.value for mean in means]
     single = {owner["break_even"] is None for owner in content["owners"]}
     assert single == ({True, False} if private else set())
@@ -229,9 +226,8 @@ def test_a_break_even_between_two_budgets_is_the_same_wherever_it_stands(tmp_pat
 def test_no_break_even_is_printed_while_the_verdict_is_unknown(tmp_path):
     result = forecast(clinics(tmp_path, away=1.5, epsilon=10.0), judged=LINEAR)
     content = json.loads(as_json(result))
-    assert (content["consortium"], content["break_even"]) == (None, None)
+    assert content["consortium"] is content["break_even"] is by_epsilon(content) is None
     assert not any("Break-even" in text for text in first_screen(result))
-    assert by_epsilon(content) is None
     (tmp_path / "f.json").write_text(json.dumps(content), encoding="utf-8")
     assert "break-even" not in page([tmp_path / "f.json"]).lower()
 
@@ -242,7 +238,7 @@ def test_an_adapted_gain_that_does_not_cross_0_has_no_break_even(tmp_path):
     assert result.gains.tried[0].owners[0].gain.gain.value == pytest.approx(0.0, abs=1e-3)
     assert "Break-even ε     none up to ε = 1,000, the largest tried" in first_screen(result)
     content = json.loads(as_json(result))
-    assert (content["break_even"], content["owners"][0]["break_even"]) == (None, None)
+    assert content["break_even"] is content["owners"][0]["break_even"] is None
     picture = by_epsilon(content)
     assert picture.said.title == "No gain of this owner is shown at any ε between ε = 1 and 1,000"
     assert all(mark.kind != "upright" for mark in picture.said.panels[0].marks)
@@ -258,17 +254,16 @@ def test_noise_that_is_one_draw_for_all_coordinates_has_no_epsilon():
 def test_an_owner_is_judged_by_its_own_draws_whoever_else_takes_part(monkeypatch):
     """On drawn data, too: streams have the number of an owner, and not its place among some."""
     seen = []
-    module = sys.modules["asyncdp_sim.forecasts.gains"]  # its name there is a function's, too
-    right = module._judged
+    right = MODULE._judged
 
     def noted(known, options, fresh, models, owner, generator):
         seen.append((known.participants.numbers[owner], generator.bit_generator.state))
         return right(known, options, fresh, models, owner, generator)
 
-    monkeypatch.setattr(module, "_judged", noted)
+    monkeypatch.setattr(MODULE, "_judged", noted)
     asked = Scenario.model_validate(banks(updates=6))
     for scenario in (asked, asked.replace(owners={"only": [2, 3]}).base()):
-        gains(population(scenario, private=False), Asked(own_best="linear", break_even=False))
+        gains(population(scenario, private=False), SHORT)
     states = dict(seen[:3])
     assert [number for number, _ in seen] == [1, 2, 3, 2, 3]
     assert all(states[number] == state for number, state in seen[3:])

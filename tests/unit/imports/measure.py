@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from asyncdp_sim.core.streams import Streams
@@ -32,9 +31,7 @@ def measured(network: Network, file: Path, seed: int = 1, *, refused: bool = Fal
 
 def shuffled(file: Path, seed: int) -> None:
     """Write the rows of a table in another order."""
-    frame = pd.read_csv(file)
-    order = np.random.default_rng(seed).permutation(len(frame))
-    frame.iloc[order].to_csv(file, index=False)
+    pd.read_csv(file).sample(frac=1, random_state=seed).to_csv(file, index=False)
 
 
 def client_log(network: Network, file: Path, form: str, *, pause: float = 0.0) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -17,8 +16,6 @@ from scenarios import entry
 from tests.tables import table
 from tests.together import together
 from tests.unit.scenario.test_taking_part import naming
-
-# Cells of a grid, parts as they are written, and scenarios in plain words.
 
 # Cells of a grid share what is not swept, and say what their tables say.
 
@@ -89,14 +86,10 @@ def test_what_is_told_of_one_is_not_changed_by_who_changes_tables():
 # Descriptions of scenarios by ``asyncdp check``, in words that need no other page.
 
 
-def lines(name: str, *settings: str) -> list[str]:
-    return describe(entry(name).scenario(settings))
-
-
 @pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
 def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
-    said = lines(name)
+    said = describe(entry(name).scenario(()))
     assert len(said) < 20
     assert sum(line.startswith("no formula for") for line in said) == 1
     formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
@@ -106,7 +99,7 @@ def test_a_description_fits_a_screen(name):
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
 def test_predictions_have_names_and_units_and_no_columns(name):
     said = ("predicted ", "staleness is 0", "no formula for")
-    predicted = [line for line in lines(name) if line.startswith(said)]
+    predicted = [line for line in describe(entry(name).scenario(())) if line.startswith(said)]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]
     assert [column for column in columns if column in " ".join(predicted)] == []
@@ -114,52 +107,20 @@ def test_predictions_have_names_and_units_and_no_columns(name):
     assert re.match(r"predicted staleness: 1 update on average \(|staleness is 0: ", staleness)
 
 
-# A model of classes is held against the labels that data are known to have.
-
-
-TABLE = table(__file__, "cells.toml")
-
-
 # Answers that take longer than anybody waits for them: refused, whatever takes the time.
 
-WAITS: dict[str, tuple[str, dict[str, Any]]] = TABLE["waits"]
-FEDASYNC = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
-P = 2
-BYTES = 2 * (8 * P + 40)
-"""Those of a query and an answer."""
-
-
-def constant(value: float) -> dict[str, Any]:
-    return {"kind": "constant", "value": value}
-
-
-def taking(time: float) -> dict[str, dict[str, Any]]:
-    """Return parts by which an answer takes so long at least."""
-    return {
-        "computing": {"compute": constant(time)},
-        "messages": {"latency": {"query": constant(time / 4), "answer": constant(3 * time / 4)}},
-        "bytes": {"latency": {"rate_bytes": BYTES / time}},
-        "distance": {"topology": {"kind": "star", "latency": time / 2}},
-        "all": {
-            "compute": constant(time / 2),
-            "latency": {"query": constant(time / 4), "rate_bytes": 4 * BYTES / time},
-        },
-    }
-
-
-def read(protocol: dict[str, Any], part: dict[str, Any]) -> Scenario:
-    in_rounds = {"kind": "collab-2", "step": 0.1}
-    algorithm = in_rounds if protocol["kind"] == "rounds" else FEDASYNC
-    return parse(Scenario, naming(3, {"algorithm": algorithm, "protocol": protocol}, part))
+CASES = table(__file__, "cells.toml")
+WAITS, TAKING = CASES["waits"], CASES["taking"]
 
 
 @together
-@pytest.mark.parametrize(("key", "protocol"), WAITS.values(), ids=WAITS)
-@pytest.mark.parametrize("what", taking(1.0))
-def test_it_is_refused_where_no_answer_can_be_in_time(what, key, protocol):
+@pytest.mark.parametrize(("key", "protocol", "algorithm"), WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize(("in_time", "late"), TAKING.values(), ids=TAKING)
+def test_it_is_refused_where_no_answer_can_be_in_time(in_time, late, key, protocol, algorithm):
+    waiting = {"protocol": protocol, "algorithm": algorithm}
     with pytest.raises(SpecError) as refused:
-        read(protocol, taking(1.01)[what])
+        parse(Scenario, naming(3, waiting, late))
     [fault] = refused.value.faults
     assert (fault.key, fault.given) == (key, "1")
     assert fault.allowed == "an answer takes at least 1.01, so no update can ever happen"
-    read(protocol, taking(1.0)[what])
+    parse(Scenario, naming(3, waiting, in_time))

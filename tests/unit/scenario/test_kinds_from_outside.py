@@ -4,7 +4,7 @@ import subprocess
 import sys
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
@@ -14,14 +14,13 @@ from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
-from asyncdp_sim.scenario import Scenario, dump, load, parse
+from asyncdp_sim.scenario import dump, load, parse
 from tests.cli.scenes import SMALL
 
 # Members of families that are not part of the package, from Python and in other processes.
@@ -49,20 +48,41 @@ def scenario(tmp_path):
 
 @pytest.fixture
 def momentum():
-    place = Place(str(KINDS / "momentum.py"), "Momentum")
+    return executed(KINDS / "momentum.py", "Momentum").found()
+
+
+def executed(file, name="Toy"):
+    place = Place(str(file), name)
     place.execute()
-    return place.found()
+    return place
 
 
-def curve(scenario: Scenario, **how: Any) -> bytes:
+def written(folder, text, name="kinds.py"):
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+CLASS = "class Toy:\n    pass\n"
+SIZED = "class Toy:\n    size = 2\n"
+UNNAMED = "def outer():\n    def inner(): pass\n    return inner\nmade, brief = outer(), lambda: 0"
+PROGRAM = f"""
+from asyncdp_sim.core.plugins import Place
+print("begun")
+{CLASS}
+place = Place(__file__, "Toy")
+place.execute()
+place.execute()
+print(place.found() is Toy)
+"""
+
+
+def curve(scenario, **how):
     return run(scenario, **how).learned.curve.tobytes()
 
 
 def test_an_object_takes_the_place_of_a_part(scenario):
-    ours, theirs = (
-        scenario.replace(clock=TwinClock(rate=3.0)),
-        scenario.replace(clock=DeterministicClock(rate=3.0)),
-    )
+    clocks = TwinClock(rate=3.0), DeterministicClock(rate=3.0)
+    ours, theirs = (scenario.replace(clock=clock) for clock in clocks)
     assert isinstance(ours.clock, TwinClock)
     assert ours.clock.outside
     assert not theirs.clock.outside
@@ -115,9 +135,9 @@ def test_a_narrower_family_stays_narrow():
 
 
 def test_nothing_is_executed_by_validation(tmp_path):
-    (tmp_path / "kinds.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    file = written(tmp_path, "raise KeyboardInterrupt\n")
     with pytest.raises(SpecError, match=r"kind: given .*; allowed with --allow-code"):
-        parse(Clock, {"kind": f"python:{tmp_path}/kinds.py:Toy"})
+        parse(Clock, {"kind": f"python:{file}:Toy"})
 
 
 def test_a_class_of_no_file_runs_but_has_no_name(scenario, tmp_path):
@@ -133,25 +153,21 @@ def test_a_class_of_no_file_runs_but_has_no_name(scenario, tmp_path):
 
 def test_the_text_of_a_scenario_is_kept(tmp_path):
     scenario, _ = load(KINDS / "momentum.toml", allow_code=True)
-    (tmp_path / "inner").mkdir()
-    text = dump(scenario, tmp_path / "inner")
-    (tmp_path / "inner" / "again.toml").write_text(text, encoding="utf-8")
-    again, _ = load(tmp_path / "inner" / "again.toml", allow_code=True)
+    text = dump(scenario, tmp_path)
+    again, _ = load(written(tmp_path, text, "again.toml"), allow_code=True)
     assert again == scenario
-    assert dump(again, tmp_path / "inner") == text
+    assert dump(again, tmp_path) == text
     assert dump(scenario, KINDS).count('kind = "python:momentum.py:Momentum"') == 1
 
 
-@pytest.mark.parametrize(
-    "channel",
-    [Ideal(loss=0.1), Aloha(airtime=0.05), Csma(airtime=0.05, propagation_delay=0.01)],
-    ids=lambda channel: channel.kind,
-)
+CHANNELS = [Ideal(loss=0.1), Aloha(airtime=0.05), Csma(airtime=0.05, propagation_delay=0.01)]
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: channel.kind)
 @pytest.mark.parametrize("beta", [0.0, 0.6])
 def test_an_algorithm_of_a_file_is_the_same_live_and_replayed(scenario, momentum, channel, beta):
-    each = scenario.replace(
-        algorithm=momentum(step=0.01, momentum=beta), channel=channel, run={"updates": 60}
-    )
+    ours = momentum(step=0.01, momentum=beta)
+    each = scenario.replace(algorithm=ours, channel=channel, run={"updates": 60})
     found = curve(each)
     assert found == curve(each.replace(run={"learning": "live"}))
     assert found != curve(each.replace(algorithm=momentum(step=0.01, momentum=0.3)))
@@ -174,13 +190,11 @@ def test_other_processes_load_the_file(scenario, momentum):
 
 
 def test_another_file_is_not_loaded_in_its_stead(tmp_path):
-    file = tmp_path / "kinds.py"
-    file.write_text("class Toy:\n    pass\n", encoding="utf-8")
-    place = Place(str(file), "Toy")
-    place.execute()
+    file = written(tmp_path, CLASS)
+    place = executed(file)
     work = plugins.packed((repr, (place.found()(),), {}))
     assert "Toy" in plugins.call(work)
-    file.write_text("class Toy:\n    size = 2\n", encoding="utf-8")
+    written(tmp_path, SIZED)
     with pytest.raises(SpecError, match=r"its SHA-256 is .*, and .* was meant"):
         plugins.call(work)
     place.execute()
@@ -192,43 +206,27 @@ def test_another_file_is_not_loaded_in_its_stead(tmp_path):
 
 def test_the_program_itself_is_executed_once(tmp_path):
     """An unguarded script that names its own class executed itself until the stack was full."""
-    script = tmp_path / "program.py"
-    lines = (
-        "from asyncdp_sim.core.plugins import Place",
-        "print('begun')",
-        "class Toy:",
-        "    pass",
-        "place = Place(__file__, 'Toy')",
-        "place.execute()",
-        "place.execute()",
-        "print(place.found() is Toy)",
-    )
-    script.write_text("\n".join(lines), encoding="utf-8")
+    script = written(tmp_path, PROGRAM)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["begun", "True"]
 
 
-def test_a_changed_module_is_refused_and_its_digest_is_that_of_the_executed_code(
-    tmp_path, monkeypatch
-):
-    file = tmp_path / "installed_kinds.py"
-    file.write_text("class Toy:\n    size = 1\n", encoding="utf-8")
+def test_a_changed_module_is_refused_and_its_digest_is_of_what_was_executed(tmp_path, monkeypatch):
+    written(tmp_path, CLASS, "installed_kinds.py")
     monkeypatch.syspath_prepend(tmp_path)
-    place = Place("installed_kinds", "Toy")
-    place.execute()
+    place = executed("installed_kinds")
     place.execute()
     before = place.sha256
-    file.write_text("class Toy:\n    size = 2\n", encoding="utf-8")
+    written(tmp_path, SIZED, "installed_kinds.py")
     with pytest.raises(SpecError, match="changed since Python executed it: restart Python"):
         place.execute()
-    assert (place.found().size, place.sha256) == (1, before)
+    assert (hasattr(place.found(), "size"), place.sha256) == (False, before)
     del sys.modules["installed_kinds"]
 
 
 def test_a_module_that_only_a_finder_of_its_own_knows_is_found(tmp_path, monkeypatch):
     """Editable installs have such a finder."""
-    file = tmp_path / "kinds.py"
-    file.write_text("class Toy:\n    pass\n", encoding="utf-8")
+    file = written(tmp_path, CLASS)
 
     class Finder:
         @staticmethod
@@ -246,12 +244,7 @@ def test_a_module_that_only_a_finder_of_its_own_knows_is_found(tmp_path, monkeyp
 
 @pytest.mark.parametrize("name", ["made", "brief"])
 def test_what_other_processes_cannot_find_is_refused_before_it_is_sent(tmp_path, name):
-    file = tmp_path / "kinds.py"
-    lines = ("def outer():", "    def inner():", "        pass", "    return inner",
-             "made, brief = outer(), lambda: 0")  # fmt: skip
-    file.write_text("\n".join(lines), encoding="utf-8")
-    place = Place(str(file), name)
-    place.execute()
+    place = executed(written(tmp_path, UNNAMED), name)
     with pytest.raises(SpecError, match=r"workers: given .*>.* of .*kinds.py; allowed with more"):
         plugins.packed((place.found(), (), {}))
 
@@ -263,14 +256,15 @@ def test_what_other_processes_cannot_find_is_refused_before_it_is_sent(tmp_path,
 #
 #     e_(k+1) = [(d_k − c) e_k + (β_(k+1) − β_k) e_0]/d_(k+1).
 
-FILE = Path(__file__).parents[3] / "docs" / "kinds" / "dual_averaging.toml"
 UPDATES, SIGMA, STEP = 40, 0.1, 0.2
 LENGTH = {"updates": UPDATES, "replicates": 3}
 EXACT = {"epsilon": float("inf"), "sensitivity": {"kind": "declared", "bound": 100.0}}
 
 
-def example(**parts: Any) -> Scenario:
-    return load(FILE, allow_code=True)[0].replace(**{"run": LENGTH, **parts})
+def example(**parts):
+    return load(KINDS / "dual_averaging.toml", allow_code=True)[0].replace(
+        **{"run": LENGTH, **parts}
+    )
 
 
 def held(k: int, exponent: float) -> float:
@@ -278,7 +272,7 @@ def held(k: int, exponent: float) -> float:
     return float(max(k, 1) ** exponent / STEP)
 
 
-def path_of_one_owner(objective: Quadratic, exponent: float) -> np.ndarray:
+def path_of_one_owner(objective, exponent):
     """Return θ_T of one owner without noise, from θ = 0."""
     values, vectors = np.linalg.eigh(2 * objective.hessian)
     best = vectors.T @ objective.free_optimum
@@ -292,10 +286,9 @@ def path_of_one_owner(objective: Quadratic, exponent: float) -> np.ndarray:
 
 @pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5])
 def test_one_owner_without_noise_goes_the_exact_way(exponent):
-    algorithm = {"exponent": exponent}
-    given = example(owners={"count": 1, "records": 30}, algorithm=algorithm, privacy=EXACT)
+    alone = {"owners": {"count": 1, "records": 30}, "algorithm": {"exponent": exponent}}
+    given = example(**alone, privacy=EXACT)
     objective = prepare(given, build_dataset(given)).task.objective
-    assert isinstance(objective, Quadratic)
     found = run(given).learned.models
     assert np.allclose(found, path_of_one_owner(objective, exponent), rtol=0, atol=1e-12)
     wrong = path_of_one_owner(objective, exponent + 0.1)

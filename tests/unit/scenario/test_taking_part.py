@@ -1,7 +1,6 @@
 """Owners that take part, that there are not, their names, and counts that are drawn."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,48 +34,30 @@ from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes, tables
-from tests.scenes import fields, text
 from tests.together import together
 
 # Owners that take part without others keep their numbers, clocks and records.
 
-NAMES = ["A", "B", "C", "D", "E"]
-EXPONENTIAL = {"kind": "exponential", "mean": 0.05}
+CASES = tables.table(__file__, "taking_part.toml")
 COUPLED_BY_NOTHING = tables.table(__file__, "coupled_by_nothing.toml")
 
 
-def scenario(owners: dict[str, Any] | None = None, **parts: Any) -> Scenario:
-    usual = {"count": 5, "records": [30, 40, 50, 60, 70], "names": NAMES}
-    raw = fields(
-        run={"updates": 100_000, "until": 20.0},
-        owners=usual | (owners or {}),
-        model={"regularisation": 1e-2},
-        clock={"kind": "poisson", "rate": [1.0, 2.0, 3.0, 4.0, 5.0]},
-        compute=EXPONENTIAL,
-        latency={"answer": EXPONENTIAL},
-        protocol={"kind": "push", "own_tick": "drop"},
-        algorithm={"rho": 1.0},
-        privacy={"epsilon": [1.0, 2.0, 3.0, 4.0, 5.0]},
-    )
-    made: Scenario = parse(Scenario, raw | parts)
-    return made
+def scenario(owners=None, **parts):
+    usual = CASES["usual"]
+    raw = scenes.fields(**usual | {"owners": usual["owners"] | (owners or {})})
+    return parse(Scenario, raw | parts)
 
 
-def life_of(place: int, found: Scenario) -> list[tuple[int, ...]]:
+def life_of(place, found):
     """Return all that happens to an owner, at a place from 1: ticks, kinds, attempts, details."""
-    trace = simulate(found.network, Streams(1).within("replicate", 1), events=True)
-    assert trace.events is not None
-    return [
-        (int(e["tick"]), int(e["kind"]), int(e["attempt"]), int(e["detail"]))
-        for e in trace.events
-        if e["owner"] == place
-    ]
+    events = simulate(found.network, Streams(1).within("replicate", 1), events=True).events
+    return events[events["owner"] == place][["tick", "kind", "attempt", "detail"]].tolist()
 
 
-@pytest.mark.parametrize("name", COUPLED_BY_NOTHING)
-def test_nobody_elses_clock_latency_or_absence_moves_by_a_bit(name):
-    full = scenario(**COUPLED_BY_NOTHING[name])
-    part = scenario({"only": ["E", 2, "D"]}, **COUPLED_BY_NOTHING[name]).base()
+@pytest.mark.parametrize("parts", COUPLED_BY_NOTHING.values(), ids=COUPLED_BY_NOTHING)
+def test_nobody_elses_clock_latency_or_absence_moves_by_a_bit(parts):
+    full = scenario(**parts)
+    part = scenario({"only": ["E", 2, "D"]}, **parts).base()
     assert part.owners.participants == (2, 4, 5)
     for place, number in enumerate(part.owners.participants, 1):
         life = life_of(place, part)
@@ -101,7 +82,6 @@ def test_records_are_those_they_have_among_all():
         assert np.array_equal(part.features[place], full.features[number - 1])
     judged = {"only": ["B", "E"], "score_on": "everybody"}
     all_rows = build_dataset(scenario(judged).base())
-    assert all_rows.unowned_targets is not None
     assert len(all_rows.unowned_targets) == 30 + 50 + 60
     by_some = build_dataset(scenario({"only": ["B", "E"], "score_on": ["E", 1, "D"]}).base())
     kept = (full.targets[0], full.targets[3])  # E takes part
@@ -111,26 +91,12 @@ def test_records_are_those_they_have_among_all():
 
 
 def test_lists_are_of_the_participants_and_numbers_their_places():
-    part = scenario(
-        {"only": [2, 4]},
-        privacy={
-            "epsilon": [1.0, 2.0, 3.0, 4.0, 5.0],
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": {"kind": "per-owner-cap", "answers": [1, 2, 3, 4, 5]},
-        },
-        availability=COUPLED_BY_NOTHING["outages"]["availability"],
-    ).base()
-    raw = part.plain()
-    assert raw["owners"]["numbers"] == [2, 4]
-    assert (raw["owners"]["count"], raw["owners"]["of"]) == (2, 5)
-    assert raw["owners"]["names"] == ["B", "D"]
-    assert raw["owners"]["records"] == [30, 40, 50, 60, 70]
-    assert raw["clock"]["rate"] == [2.0, 4.0]
-    assert raw["privacy"]["epsilon"] == [2.0, 4.0]
-    assert raw["privacy"]["budget"]["answers"] == [2, 4]
-    assert raw["availability"]["groups"] == [[1], [2], [1]]
-    assert raw["availability"]["numbers"] == [2, 3, 4]
     outages = COUPLED_BY_NOTHING["outages"]["availability"]
+    capped = CASES["usual"]["privacy"] | CASES["capped"]
+    part = scenario({"only": [2, 4]}, privacy=capped, availability=outages).base()
+    raw = part.plain()
+    for name, fields_of_two in CASES["of_two"].items():
+        assert {**raw[name], **fields_of_two} == raw[name]
     spared = scenario({"only": ["E"]}, availability={**outages, "groups": [[1, 2], [3]]}).base()
     assert spared.availability.kind == "always"
     assert part.records == (40, 60)
@@ -140,15 +106,12 @@ def test_lists_are_of_the_participants_and_numbers_their_places():
 
 def test_all_of_them_is_the_scenario_without_the_question():
     parts = COUPLED_BY_NOTHING["outages"]
-    asked = scenario({"only": NAMES}, **parts).base()
+    asked = scenario({"only": [*"ABCDE"]}, **parts).base()
     assert digest(described(asked)) == digest(described(scenario(**parts)))
 
 
-REFUSED = tables.table(__file__, "taking_part.toml")
-
-
 @together
-@pytest.mark.parametrize(("owners", "said"), REFUSED["absent"])
+@pytest.mark.parametrize(("owners", "said"), CASES["absent"])
 def test_who_there_is_not_is_refused_in_one_line(owners, said):
     with pytest.raises(SpecError) as refused:
         scenario(owners).base()
@@ -192,20 +155,11 @@ def test_warnings_call_owners_by_their_numbers():
     assert any("ε = ∞ for owner 5" in said for said in run(endless.base()).warnings)
 
 
-TABLE = text(
-    run={"updates": 5},
-    owners={"only": ["St. Mary's", "7"], "count": None, "records": None},
-    data={"kind": "table", "path": "t.csv", "target": "y", "features": 1, "public_records": 2,
-          "owner_column": "who"},
-    model={"regularisation": 1e-2},
-    algorithm={"rho": 1.0},
-)  # fmt: skip
-
-
 def test_a_tables_column_says_who_is_meant(tmp_path):
     who = ["St. Mary's", "7", "Northside", "7", "St. Mary's", "Northside", "7", "7"]
     pd.DataFrame({"x": range(8), "who": who, "y": range(8)}).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.toml").write_text(TABLE, encoding="utf-8")
+    of_a_table = scenes.text(**tables.composed({}, [CASES["of_a_table"]]))
+    (tmp_path / "s.toml").write_text(of_a_table, encoding="utf-8")
     asked, _ = load(tmp_path / "s.toml")
     assert asked.owners.count == 3
     found = run(asked.base())
@@ -228,28 +182,19 @@ def test_an_attack_calls_owners_by_their_numbers():
 
 # Owners have names: whole in tables, printable and short on screens, the same everywhere.
 
-HOSTILE = (
-    "St. Mary's",
-    "\x1b[31mred\x9b\u202e",
-    "costs $5 or $6, which is a very long name indeed",
-)
+HOSTILE = tuple(CASES["hostile"])
 
 
-def named(names: tuple[str, ...] | None = HOSTILE, **owners: Any) -> Scenario:
-    return scenes.scenario(
-        run={"updates": 30, "alone": True},
-        owners={"records": 200, "names": names} | owners,
-        model={"regularisation": 1e-2},
-        algorithm={"rho": 3.0},
-        privacy={"epsilon": 30.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
-    )
+def named(names=HOSTILE):
+    whole = CASES["named"]
+    return scenes.scenario(**whole | {"owners": whole["owners"] | {"names": names}})
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=40), unique=True, max_size=30))
 def test_whatever_names_are_what_is_shown_is_printable_short_and_unique(names):
     found = shown(names)
-    assert len(set(found)) == len(found) == len(names)
+    assert len({*found}) == len(found) == len(names)
     assert all(0 < len(name) <= LONGEST and name.isprintable() for name in found)
 
 
@@ -260,21 +205,15 @@ def test_names_that_are_cut_alike_have_their_place_behind_them():
 
 
 def test_a_name_is_found_by_itself_and_else_by_its_number():
-    names = ("10", "2", "North")
-    assert places_of("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
+    assert places_of("owners.only", ["2", 1, "North"], ("10", "2", "North"), (1, 2, 3)) == [0, 1, 2]
     assert places_of("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
-    with pytest.raises(SpecError, match=r"owners.only: given '3'; some of the names: 10, 2, Nort"):
-        places_of("owners.only", ["3"], names, (1, 2, 3))
-    with pytest.raises(SpecError, match=r"owners.only: given 'Nort'; nearest names: North$"):
-        places_of("owners.only", ["Nort"], names, (1, 2, 3))
-    with pytest.raises(SpecError, match=r"given 'zzz'; some of the names: 10, 2, North$"):
-        places_of("owners.only", ["zzz"], names, (1, 2, 3))
-    with pytest.raises(SpecError, match="allowed are owner numbers 1 to 3: these owners have no"):
-        places_of("owners.only", ["A"], (), (1, 2, 3))
-    with pytest.raises(SpecError, match="given owner 1 twice; allowed is every owner once"):
-        places_of("owners.only", [1, "10"], names, (1, 2, 3))
-    with pytest.raises(SpecError, match="several owners are called so: allowed are their numbers"):
-        places_of("owners.only", ["A"], ("A", "A"), (1, 2))
+
+
+@pytest.mark.parametrize(("given", "names", "said"), CASES["not_found"])
+def test_a_name_that_is_none_or_several_is_refused_with_the_nearest(given, names, said):
+    numbers = (1, 2, 3) if len(names) != 2 else (1, 2)
+    with pytest.raises(SpecError, match=said):
+        places_of("owners.only", given, tuple(names), numbers)
 
 
 def test_names_stand_beside_numbers_in_the_result(tmp_path):
@@ -351,7 +290,7 @@ def test_more_owners_leave_the_others_as_they_are_and_seeds_differ():
     assert law.drawn(3, 2) != law.drawn(3, 1)
 
 
-@pytest.mark.parametrize(("records", "line"), REFUSED["wrong_laws"])
+@pytest.mark.parametrize(("records", "line"), CASES["wrong_laws"])
 def test_wrong_laws_are_one_line(records, line):
     with pytest.raises(SpecError) as refused:
         parse(Owners, {"count": 3, "records": records})
@@ -364,15 +303,8 @@ def test_wrong_laws_are_one_line(records, line):
 OUT_OF_RANGE = tables.table(__file__, "out_of_range.toml")
 
 
-def naming(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
-    raw: dict[str, Any] = fields(
-        run={"updates": 6, "replicates": 1, "seed": 1},
-        owners={"count": n_owners, "records": 5},
-        model={"regularisation": 1e-3},
-        protocol={"kind": "request"},
-        algorithm={"rho": 1.0},
-        privacy={"mechanism": "laplace"},
-    )
+def naming(n_owners, *parts):
+    raw = scenes.fields(**CASES["naming"] | {"owners": {"count": n_owners, "records": 5}})
     for part in parts:
         for key, value in part.items():
             whole = "kind" in value or key not in raw
@@ -380,9 +312,8 @@ def naming(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
     return raw
 
 
-def written(member: Any) -> dict[str, Any]:
-    found: dict[str, Any] = examples_of(member)[0].model_dump(mode="json", exclude_none=True)
-    return found
+def written(member):
+    return examples_of(member)[0].model_dump(mode="json", exclude_none=True)
 
 
 @together
