@@ -356,9 +356,8 @@ def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path):
 
 # Every entry of the catalogue has a page, whatever it is made of.
 
-pytestmark = pytest.mark.nightly
 
-
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [entry.name for entry in catalogue()])
 def test_a_cell_has_a_page(name, tmp_path):
     [*_, cell] = cells(name)
