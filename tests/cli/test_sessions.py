@@ -31,7 +31,7 @@ import tomli_w
 from asyncdp_sim.results.manifest import blas_kernel
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command
-from tests.cli.pages import agrees
+from tests.cli.pages import agrees, fenced
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.directories import move_number
 from tests.whole_owners import WHOLE_OWNERS
@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[2]
 BESIDE = (*SCREENS.iterdir(), ROOT / "docs" / "kinds" / "momentum.py")
 """What lies in a session's folder where the session names it."""
 LONG = (
-    "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "list", "moved",
+    "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "data-of-stays", "list", "moved",
     "new", "owners", "owners-that-gain", "pictures", "private-rows", "sweep-of-code",
 )  # fmt: skip
 """Sessions that take some seconds."""
@@ -152,6 +152,8 @@ def test_a_session(file, command, here, monkeypatch, file_regression):
     for beside in BESIDE:
         if beside != file and beside.name in text:
             shutil.copy(beside, here)
+    if "stays.csv" in text:
+        exec(fenced(ROOT / "docs" / "tutorial-own-table.md", "python")[0][1], {})
     head, *parts = text.split(PROMPT)
     for part in parts:
         line = part.partition("\n")[0]

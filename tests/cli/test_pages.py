@@ -1,12 +1,16 @@
-"""Commands in ``docs/privacy`` give the exit codes and figures that stand there."""
+"""Pages of the docs give the exit codes and figures that stand there, and Python prints what they
+show. A block of text shows what the block of Python before it prints; a block of TOML is a file.
+"""
 
+import contextlib
+import io
 import re
-import shutil
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.pages import FOLDER, agrees, fenced, hold, missing, pages, scenario, shown
+from asyncdp_sim.scenario import load
+from tests.cli.pages import FOLDER, agrees, commands, fenced, hold, missing, pages, scenario, shown
 
 ROOT = FOLDER.parents[1]
 SCENES = ROOT / "tests" / "verification" / "scenes"
@@ -14,25 +18,55 @@ SHOWN = [
     pytest.param(each, id=f"{each.page}-{number}", marks=[pytest.mark.nightly] * each.nightly)
     for number, each in enumerate(shown())
 ]
-
-
-FILES = {"small.toml": scenario()}
-
-
-@pytest.fixture
-def here(here: Path) -> Path:
-    for name in ("three-records.toml", "local-records.toml", "canaries.toml", "last-model.toml"):
-        shutil.copy(SCENES / name, here)
-    return here
+FILES = {"small.toml": scenario()} | {
+    name: (SCENES / name).read_text("utf-8")
+    for name in ("three-records.toml", "local-records.toml", "canaries.toml", "last-model.toml")
+}
 
 
 @pytest.mark.documents
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("each", SHOWN)
-def test_a_command_prints_what_its_page_shows(command, each):
+def test_a_command_prints_what_its_page_of_privacy_shows(command, each):
     for _, made in fenced(FOLDER / f"{each.page}.md", "python"):
         exec(made, {})
     hold(command, each)
+
+
+@pytest.mark.documents
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("own-network", 6),
+        ("from-decision-to-deployment", 3),
+        ("one-hospital", 5),
+        ("tutorial-own-table", 6),
+        ("tutorial-reviewer", 6),
+    ],
+)
+def test_a_page_of_many_steps_prints_what_it_shows(command, here, name, least):
+    page, ran, printed, known = FOLDER.parent / f"{name}.md", 0, "", dict[str, Any]()
+    for kind, text in fenced(page, "python", "text", "toml", "console"):
+        if kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(text, page.name, "exec", dont_inherit=True), known)
+            printed = out.getvalue()
+        elif kind == "text" and printed != "":
+            assert printed == text
+            printed = ""
+        elif kind == "toml":
+            (here / "three-wards.toml").write_text(text, encoding="utf-8")
+        elif kind == "console":
+            for each in commands(page.stem, False, text, {}):
+                hold(command, each)
+                ran += 1
+    assert printed == ""
+    assert ran >= least
+    if name == "tutorial-own-table":
+        written = (here / "stays.toml").read_text("utf-8")
+        lines = [line for line in written.splitlines() if "=" in line]
+        assert sum("  # " in line for line in lines) > 0.8 * len(lines)
+        assert load(here / "stays.toml")[0].privacy.epsilon == 1
 
 
 def test_every_page_is_listed_and_shows_what_can_be_run():
