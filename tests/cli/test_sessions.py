@@ -41,8 +41,9 @@ ROOT = Path(__file__).parents[2]
 BESIDE = (*SCREENS.iterdir(), ROOT / "docs" / "kinds" / "momentum.py")
 """What lies in a session's folder where the session names it."""
 LONG = (
-    "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "data-of-stays", "list", "moved",
-    "new", "owners", "owners-that-gain", "pictures", "private-rows", "sweep-of-code",
+    "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "data-of-stays",
+    "list", "moved", "new", "owners", "owners-that-gain", "pictures", "private-rows",
+    "sweep-of-code",
 )  # fmt: skip
 """Sessions that take some seconds."""
 MARKED = [
@@ -54,6 +55,7 @@ OF_THIS_MACHINE = {
     r"(?<=about )[\d.]+ s\b": "N s",
     r"\b[0-9a-f]{64}\b": "DIGEST",
     rf"\bhere {blas_kernel()}\b": "here KERNEL",
+    r"(?<=Usage: ).*asyncdp(?= )": "asyncdp",
     r"(?<= 1\.0, here )[\w.]+": "VERSION",
     r"[\d.]+ GiB of this machine": "N GiB of this machine",
     r"(?m)^[a-z ]+: [\d,]+/[\d,]+.*\n": "",  # progress of slow work
