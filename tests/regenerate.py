@@ -27,6 +27,7 @@ GOLDENS = (
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
     "tests/cli/test_sessions.py::test_a_session",
+    "tests/unit/api/test_wrong_arguments.py::test_calls_are_refused_as_the_session_shows",
 )
 """Tests that compare with files, which ``--regen-all`` writes."""
 
