@@ -150,6 +150,8 @@ def durations() -> pd.DataFrame:
     return frame.assign(
         stay=[timedelta(hours=int(24 * d) + r % 5) for r, d in enumerate(frame["dose"])],
         admitted_at=[time(row * 7 % 24, row * 11 % 60) for row in range(ROWS)],
+        since=pd.Timestamp("2020-01-01", tz="Asia/Kolkata")
+        + pd.to_timedelta([timedelta(hours=12 * (row % 50)) for row in range(ROWS)]),
     )
 
 
@@ -283,33 +285,3 @@ def test_what_is_proposed_of_it_runs(tmp_path, monkeypatch, command, name):
     held_out = manifest(tmp_path / "r")["summary"]["held_out_final"]
     assert held_out["median"] > 0
     assert load(out).model.kind == kind.model
-
-
-def test_details_are_one_table(tmp_path, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "400")
-    frame = rows().assign(**{f"flag {at}": ["no"] * 280 + ["yes"] * 20 for at in range(20)})
-    frame.assign(only="x").to_csv(tmp_path / "t.csv", index=False)
-    kind = Kind()
-    lines = command.done(*asked(kind, tmp_path / "t.csv", None), "--details").out.splitlines()
-    [head] = [at for at, line in enumerate(lines) if "most frequent value" in line]
-    below = {line.split()[0]: line.split() for line in lines[head + 1 : head + 26]}
-    assert below["only"][1:3] == ["'x'", "100"]
-    assert not any("of its values are" in line for line in lines)
-    shown = command.done(*asked(kind, tmp_path / "t.csv", None)).out
-    assert "most frequent value" not in shown
-
-
-def test_records_of_owners_are_counted_as_a_forecast_counts_them(tmp_path, command):
-    rows().iloc[5:].to_csv(tmp_path / "t.csv", index=False)
-    said = command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", tmp_path / "d.toml")
-    [line] = [line for line in said.out.splitlines() if line.startswith("records of each owner")]
-    assert line == ("records of each owner: 38 to 39 trained on, 10 held out (held_out = 0.2)")
-
-
-def test_persons_may_be_named_where_their_column_is_dropped(tmp_path, command):
-    (tmp_path / "t.csv").write_text(persons(), encoding="utf-8")
-    out = tmp_path / "s.toml"
-    command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", out)
-    text = out.read_text(encoding="utf-8")
-    assert 'patient_id = "drop"' in text
-    assert '# person = "patient_id"' in text

@@ -42,8 +42,8 @@ BESIDE = (*SCREENS.iterdir(), ROOT / "docs" / "kinds" / "momentum.py")
 """What lies in a session's folder where the session names it."""
 LONG = (
     "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "data-of-stays",
-    "list", "moved", "new", "owners", "owners-that-gain", "pictures", "private-rows",
-    "sweep-of-code",
+    "data-of-visits", "list", "moved", "new", "owners", "owners-that-gain", "pictures",
+    "private-rows", "sweep-of-code",
 )  # fmt: skip
 """Sessions that take some seconds."""
 MARKED = [
@@ -72,13 +72,13 @@ FILES = {
 def printed(command: Command, line: str, folder: Path) -> str:
     """Return what a line prints: stdout, then stderr, then an exit code that is not 0."""
     typed, _, where = line.partition(" > ")
-    program, *words = shlex.split(typed)
+    program = line.split()[0]
     if program == "asyncdp":
-        said = command(*words)
+        said = command(*shlex.split(typed)[1:])
         code, out, err = said.code, said.out, said.err
         assert code != 2 or leaked(err) == [], err
     elif program in HELPERS:
-        code, out, err = 0, HELPERS[program](*words) or "", ""
+        code, out, err = 0, HELPERS[program](*shlex.split(typed)[1:]) or "", ""
     else:
         ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
         code, out, err, where = ended.returncode, ended.stdout, ended.stderr, ""
