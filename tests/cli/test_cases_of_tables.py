@@ -4,10 +4,10 @@ Each is written here as the kind that it stands for; a user types ``asyncdp data
 ``forecast`` and ``run``.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import time, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -61,34 +61,6 @@ def dates(form: str, most: int = 28) -> list[str]:
     month = [1 + row * 5 % 12 for row in range(ROWS)]
     day = [1 + row * 7 % (12 if row >= ROWS - PUBLIC else most) for row in range(ROWS)]
     return [pd.Timestamp(2024, m, d).strftime(form) for m, d in zip(month, day, strict=True)]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What is printed of a table of a kind.
-
-    Attributes
-    ----------
-    says : sequence of str
-        Lines, or parts of lines, of ``asyncdp data``, whichever rows are public.
-    at_the_end, at_random : sequence of str
-        Others where public rows are the last ones, or drawn.
-    options : sequence of str
-    target, owner : str
-    model : str
-        Kind of the model that is proposed; empty where the command ends with exit 2.
-    run_says : sequence of str
-        Of ``asyncdp check``.
-    """
-
-    says: Sequence[str] = ()
-    at_the_end: Sequence[str] = ()
-    at_random: Sequence[str] = ()
-    options: Sequence[str] = ()
-    target: str = "days"
-    owner: str = "site"
-    model: str = "ridge"
-    run_says: Sequence[str] = ()
 
 
 def cyrillic() -> bytes:
@@ -232,7 +204,13 @@ CONTENTS: dict[str, Callable[[], object]] = {
     "persons": persons,
 }
 """Of each kind: a text, bytes, or a frame that is written as Parquet."""
-KINDS = {name: Kind(**words) for name, words in table(__file__, "kinds_of_tables.toml").items()}
+USUAL = {"target": "days", "owner": "site", "model": "ridge"} | dict.fromkeys(
+    ("says", "at_the_end", "at_random", "options", "run_says"), ()
+)
+KINDS = {
+    name: SimpleNamespace(**USUAL | words)
+    for name, words in table(__file__, "kinds_of_tables.toml").items()
+}
 
 
 def written(folder: Path, name: str) -> Path:
@@ -246,7 +224,7 @@ def written(folder: Path, name: str) -> Path:
     return path
 
 
-def asked(kind: Kind, path: Path, seed: int | None) -> list[object]:
+def asked(kind: SimpleNamespace, path: Path, seed: int | None) -> list[object]:
     """Return what a user types."""
     drawn = [] if seed is None else ["--public-seed", seed]
     target = ["--target", kind.target, "--owner", kind.owner]

@@ -2,6 +2,8 @@
 stand for a missing one and numbers that count a date are named.
 """
 
+from itertools import cycle, islice
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from asyncdp_sim.data.column_profile import looked_at, target_looked_at
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.column_type import Beside
+from tests import tables
 from tests.together import together
 
 N, PUBLIC = 400, 120
@@ -30,6 +33,10 @@ def seen(cells, called="x"):
     )
 
 
+def of_day(day):
+    return pd.Timestamp("1970-01-01") + pd.Timedelta(days=int(day))
+
+
 def filled(cells):
     """Return dates where cells are true, and nothing elsewhere."""
     return [day if there else None for day, there in zip(DATES, cells, strict=True)]
@@ -42,86 +49,12 @@ def with_sentinel(values, sentinel, share):
     return made
 
 
-def placed(texts, others):
-    """Return the public cells: ``others`` first, then the texts in turn."""
-    return [*others, *(texts[row % len(texts)] for row in range(len(others), PUBLIC))]
-
-
-TEXTS = [str(number) for number in range(20, 90)]
-DOLLARS = [f"${number:,}" for number in range(900, 1900, 7)]
+TABLE = tables.table(__file__, "what_a_table_says.toml")
 READ = {
-    "a word": (placed(TEXTS, ["unknown"]), "number",
-               "99 % of the cells are numbers; the others (1) count as missing: 'unknown'"),
-    "points": (placed(TEXTS, ["."] * 4), "number", "'.'"),
-    "bounds": (placed(DOLLARS, ["<$0.5"]), "money", "a column names them"),
-    "a word among amounts": (placed(DOLLARS, ["ask us"]), "money", "'ask us'"),
-    "two forms of dates": (
-        placed(["2024-01-01", "2/2/24", "3/4/23", "4/5/23"], []), "one-hot", "several forms",
-    ),
-    "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
-    "times that all differ": (placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)],
-                              []), "number", "times of day are read as parts of a day: 12:00 is"),
-    "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(PUBLIC)], "number",
-                      "if these are ids"),
-    "ids": ([str(5000 + row) for row in range(PUBLIC)], "id", "consecutive"),
-    "dates without marks": (
-        placed([f"2019{1 + n % 12:02}{1 + n % 28:02}" for n in range(84)], ["99991231"] * 20),
-        "date", "add --missing x=99991231 "),
-    "times with seconds": (placed([f"{h:02d}:30:00" for h in range(24)], []), "number",
-                           "12:00 is 0.5"),
-    "uncertainties": (placed([f"{n / 10}±0.{n % 7}" for n in range(90)], []), "text",
-                      "pairs of numbers in this form are not read"),
-    "pressures": (placed([f"{n}/{n - 40}" for n in range(90, 170)], []), "text",
-                  "write them in two columns"),
-    "two decimal marks": (placed([f"{n},5" if n % 3 else f"{n}.5" for n in range(30, 60)], []),
-                          "question", "have different decimal marks"),
-    "pounds and kilograms": (placed([f"{n} {'kg' if n % 3 else 'lb'}" for n in range(30, 60)], []),
-                             "money", "units are converted to kg"),
-    "zero dates": (placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0000-00-00"] * 20),
-                   "date", "'0000-00-00'"),
-    "the first of all days": (
-        placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0001-01-01"] * 20), "date",
-        "add --missing x=0001-01-01 "),
-    "months": (placed([f"20{n // 12:02}{1 + n % 12:02}" for n in range(84)], []), "date", "%Y%m"),
-    "minutes": (placed([f"201903{1 + n % 28:02}1{n % 10}30" for n in range(84)], []), "date", "%M"),
-    "short years": (
-        placed([f"19-03-{1 + n % 28:02}" for n in range(84)], []), "question", "%y-%m-%d",
-    ),
-    "points between": (placed([f"2019.3.{1 + n % 28}" for n in range(84)], []), "date", "%Y.%m.%d"),
-    "a date among numbers": (placed(TEXTS, ["2021-03-01"] * 2), "number",
-                             "the others (2) count as missing: '2021-03-01'"),
-    "a truth among decimals": (placed([f"{n}.5" for n in range(20, 90)], ["TRUE"]), "number",
-                               "the others (1) count as missing: 'TRUE'"),
-    "a time among numbers": (placed(TEXTS, ["1:30"]), "number", "missing: '1:30'"),
-    "years with 9999": (placed([str(2015 + n % 5) for n in range(80)], ["9999"] * 9), "number",
-                        "add --missing x=9999 "),
-    "padded ids": ([f"{97 * row:06d}" for row in range(PUBLIC)], "id", "an id"),
-}  # fmt: skip
+    name: ([*first, *(eval(cell, {"n": n}) for n in range(*of))], kind, said)
+    for name, (cell, of, first, kind, said) in TABLE["read"].items()
+}
 
-
-"""Of each column its cells, the kind of its code or why it is left out, and what is said of it."""
-
-DAYS = [18_262 + row * row % 900 + row % 48 / 48 for row in range(PUBLIC)]
-"""From 2020-01-01 on, in days since 1970."""
-CALENDAR = [pd.Timestamp("1970-01-01") + pd.Timedelta(days=int(day)) for day in DAYS]
-COUNTED = {
-    "whole days": ("days as Excel", "date", [f"{25_569 + day:.0f}" for day in DAYS]),
-    "days": ("days as Excel", "visit_date", [f"{25_569 + day:.5f}" for day in DAYS]),
-    "days, with a comma": (
-        "days as Excel", "Datum", [f"{25_569 + day:.2f}".replace(".", ",") for day in DAYS],
-    ),
-    "seconds": ("seconds", "time", [f"{86_400 * day:.0f}" for day in DAYS]),
-    "seconds with a point": ("seconds", "timestamp", [f"{86_400 * day:.1f}" for day in DAYS]),
-    "milliseconds": ("milliseconds", "created_at", [f"{8.64e7 * day:.0f}" for day in DAYS]),
-    "milliseconds, shortened": ("milliseconds", "ts", [f"{8.64e7 * day:.8E}" for day in DAYS]),
-    "microseconds": ("microseconds", "event_time", [f"{8.64e10 * day:.0f}" for day in DAYS]),
-    "short years": ("dates as %y%m%d?", "visit_date", [f"{day:%y%m%d}" for day in CALENDAR]),
-    "days of a year": ("dates as %Y%j?", "Datum", [f"{day:%Y%j}" for day in CALENDAR]),
-    "nanoseconds": ("nanoseconds", "epoch", [f"{8.64e13 * day:.0f}" for day in DAYS]),
-}  # fmt: skip
-
-
-"""Numbers that count a date: as what, what their column is called, and its cells."""
 
 LEAKS = {
     "a date filled for one class": (filled(POSITIVE), "only where the target is 'yes'"),
@@ -218,10 +151,11 @@ def test_a_column_is_what_its_public_cells_say(name):
 
 
 @together
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", TABLE["counted"])
 def test_numbers_that_count_a_date_are_named(name):
-    said, called, cells = COUNTED[name]
-    found = seen(cells, called)
+    said, called, cell = TABLE["counted"][name]
+    days = [18_262 + row * row % 900 + row % 48 / 48 for row in range(PUBLIC)]  # from 2020 on
+    found = seen([eval(cell, {"day": day, "date": of_day}) for day in days], called)
     assert found.suspicious[0 if found.type == "number" else 1].startswith(said)
     assert "would be 202" in "; ".join(found.suspicious)
     assert found.dropped == ""
@@ -310,7 +244,8 @@ def table(**columns: object) -> pd.DataFrame:
 @pytest.mark.long
 @pytest.mark.parametrize("name", READ)
 def test_what_is_proposed_is_accepted(tmp_path, command, name):
-    table(x=[*READ[name][0], *READ[name][0]]).to_csv(tmp_path / "t.csv", index=False)
+    cells = [*islice(cycle(READ[name][0]), PUBLIC)]
+    table(x=[*cells, *cells]).to_csv(tmp_path / "t.csv", index=False)
     asked = ("--target", "days", "--owner", "site", "--public", PUBLIC, "--epsilon", 5)
     command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
     command.done("check", tmp_path / "s.toml")
