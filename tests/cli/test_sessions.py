@@ -19,7 +19,6 @@ import shlex
 import shutil
 import subprocess
 from functools import reduce
-from itertools import zip_longest
 from operator import getitem
 from pathlib import Path
 
@@ -31,7 +30,7 @@ import tomli_w
 from asyncdp_sim.results.manifest import blas_kernel
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command
-from tests.cli.pages import agrees, fenced
+from tests.cli.pages import alike, fenced
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.directories import move_number
 from tests.whole_owners import WHOLE_OWNERS
@@ -136,14 +135,6 @@ HELPERS = {
     "ls": lambda folder=".": "  ".join(sorted(os.listdir(folder))) + "\n",
     "table": table,
 }
-
-
-def alike(found: Path, expected: Path) -> None:
-    """Require that the lines of two sessions agree."""
-    texts = (file.read_text("utf-8").splitlines() for file in (found, expected))
-    for line, told in zip_longest(*texts, fillvalue="(no line)"):
-        same = told == line or agrees(told.replace("…", "..."), line.replace("…", "..."))
-        assert same, f"{told}\nnow: {line}"
 
 
 @pytest.mark.parametrize("file", MARKED)
