@@ -40,9 +40,9 @@ ROOT = Path(__file__).parents[2]
 BESIDE = (*SCREENS.iterdir(), ROOT / "docs" / "kinds" / "momentum.py")
 """What lies in a session's folder where the session names it."""
 LONG = (
-    "advice", "advice-as-json", "audit", "check-of-entries", "data-of-clocks", "data-of-stays",
-    "data-of-visits", "list", "moved", "new", "owners", "owners-that-gain", "pictures",
-    "private-rows", "sweep-of-code",
+    "advice", "advice-as-json", "audit", "check-of-entries", "damaged-results", "data-of-clocks",
+    "data-of-stays", "data-of-visits", "list", "moved", "new", "owners", "owners-that-gain",
+    "pictures", "private-rows", "sweep-of-code",
 )  # fmt: skip
 """Sessions that take some seconds."""
 MARKED = [
