@@ -2,7 +2,8 @@
 
 ``python -m tests.regenerate`` writes what stands beneath the commands anew; read the differences
 like code. Numbers agree to 0.5 %, as linear algebra may round otherwise. Files of ``screens`` that
-a session names lie in its folder. Its commands are those of ``asyncdp`` and of a shell, and
+a session names lie in its folder. Its commands are those of ``asyncdp`` and of a shell (with the
+tools of GNU), and
 
     table FILE COLUMN …        prints columns of a Parquet file
     json FILE KEY …            prints values of a JSON file, by keys with points between them
@@ -79,7 +80,10 @@ def printed(command: Command, line: str, folder: Path) -> str:
     elif program in HELPERS:
         code, out, err = 0, HELPERS[program](*shlex.split(typed)[1:]) or "", ""
     else:
-        ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            ["sh", "-c", line], capture_output=True, encoding="utf-8", check=False,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
         code, out, err, where = ended.returncode, ended.stdout, ended.stderr, ""
     if where != "":
         assert code == 0, err
