@@ -165,6 +165,11 @@ def test_names_and_titles_are_text(of, request):
         assert "`" not in seen.said
 
 
+def test_columns_are_those_of_the_tables_that_are_there(of_run):
+    assert "updates.parquet" in of_run.said
+    assert "events.parquet" not in of_run.said
+
+
 def test_no_script_but_its_own_may_run(of_run):
     [policy] = [each["content"] for each in of_run.all("meta") if "http-equiv" in each]
     [script] = re.findall(r"<script>(.*?)</script>", of_run.text, re.S)
