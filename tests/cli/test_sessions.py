@@ -58,7 +58,7 @@ OF_THIS_MACHINE = {
     r"(?<=Usage: ).*asyncdp(?= )": "asyncdp",
     r"(?<= 1\.0, here )[\w.]+": "VERSION",
     r"[\d.]+ GiB of this machine": "N GiB of this machine",
-    r"(?m)^[a-z\d: ]+: [\d,.]+/[\d,]+[ ,(].*\n": "",  # progress of slow work
+    r"(?m)^[a-z\d:, ]+: [\d,.]+/[\d,]+[ ,(].*\n": "",  # progress of slow work
 }
 """What differs from machine to machine, and what stands for it in a session."""
 FILES = {
