@@ -2,8 +2,8 @@
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
 the pages of verification, the picture of the house, the list of studies, and the goldens of event
-order, of the network and of screens. Read the differences like code. ``--notebook`` also runs the
-researcher's notebook and writes its output.
+order, of the network, of screens, of reports and of refused calls. Read the differences like code.
+``--notebook`` also runs the researcher's notebook and writes its output.
 """
 
 import re
@@ -27,6 +27,9 @@ GOLDENS = (
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
     "tests/cli/test_sessions.py::test_a_session",
+    "tests/unit/reports/test_page.py::test_a_page_reads_as_it_is_kept",
+    "tests/unit/reports/test_forecast_page.py::test_a_page_reads_as_it_is_kept",
+    "tests/unit/api/test_wrong_arguments.py::test_calls_are_refused_as_the_session_shows",
 )
 """Tests that compare with files, which ``--regen-all`` writes."""
 

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from tests.cli.command import Command
@@ -109,3 +110,11 @@ def missing(claimed: tuple[str, ...], printed: list[str]) -> str | None:
         if not any(agrees(line, other) for other in left):
             return line
     return None
+
+
+def alike(found: Path, expected: Path) -> None:
+    """Require that the lines of two sessions agree."""
+    texts = (file.read_text("utf-8").splitlines() for file in (found, expected))
+    for line, told in zip_longest(*texts, fillvalue="(no line)"):
+        same = told == line or agrees(told.replace("…", "..."), line.replace("…", "..."))
+        assert same, f"{told}\nnow: {line}"

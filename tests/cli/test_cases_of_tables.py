@@ -4,10 +4,10 @@ Each is written here as the kind that it stands for; a user types ``asyncdp data
 ``forecast`` and ``run``.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import time, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -61,34 +61,6 @@ def dates(form: str, most: int = 28) -> list[str]:
     month = [1 + row * 5 % 12 for row in range(ROWS)]
     day = [1 + row * 7 % (12 if row >= ROWS - PUBLIC else most) for row in range(ROWS)]
     return [pd.Timestamp(2024, m, d).strftime(form) for m, d in zip(month, day, strict=True)]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What is printed of a table of a kind.
-
-    Attributes
-    ----------
-    says : sequence of str
-        Lines, or parts of lines, of ``asyncdp data``, whichever rows are public.
-    at_the_end, at_random : sequence of str
-        Others where public rows are the last ones, or drawn.
-    options : sequence of str
-    target, owner : str
-    model : str
-        Kind of the model that is proposed; empty where the command ends with exit 2.
-    run_says : sequence of str
-        Of ``asyncdp check``.
-    """
-
-    says: Sequence[str] = ()
-    at_the_end: Sequence[str] = ()
-    at_random: Sequence[str] = ()
-    options: Sequence[str] = ()
-    target: str = "days"
-    owner: str = "site"
-    model: str = "ridge"
-    run_says: Sequence[str] = ()
 
 
 def cyrillic() -> bytes:
@@ -150,6 +122,8 @@ def durations() -> pd.DataFrame:
     return frame.assign(
         stay=[timedelta(hours=int(24 * d) + r % 5) for r, d in enumerate(frame["dose"])],
         admitted_at=[time(row * 7 % 24, row * 11 % 60) for row in range(ROWS)],
+        since=pd.Timestamp("2020-01-01", tz="Asia/Kolkata")
+        + pd.to_timedelta([timedelta(hours=12 * (row % 50)) for row in range(ROWS)]),
     )
 
 
@@ -230,7 +204,13 @@ CONTENTS: dict[str, Callable[[], object]] = {
     "persons": persons,
 }
 """Of each kind: a text, bytes, or a frame that is written as Parquet."""
-KINDS = {name: Kind(**words) for name, words in table(__file__, "kinds_of_tables.toml").items()}
+USUAL = {"target": "days", "owner": "site", "model": "ridge"} | dict.fromkeys(
+    ("says", "at_the_end", "at_random", "options", "run_says"), ()
+)
+KINDS = {
+    name: SimpleNamespace(**USUAL | words)
+    for name, words in table(__file__, "kinds_of_tables.toml").items()
+}
 
 
 def written(folder: Path, name: str) -> Path:
@@ -244,7 +224,7 @@ def written(folder: Path, name: str) -> Path:
     return path
 
 
-def asked(kind: Kind, path: Path, seed: int | None) -> list[object]:
+def asked(kind: SimpleNamespace, path: Path, seed: int | None) -> list[object]:
     """Return what a user types."""
     drawn = [] if seed is None else ["--public-seed", seed]
     target = ["--target", kind.target, "--owner", kind.owner]
@@ -283,33 +263,3 @@ def test_what_is_proposed_of_it_runs(tmp_path, monkeypatch, command, name):
     held_out = manifest(tmp_path / "r")["summary"]["held_out_final"]
     assert held_out["median"] > 0
     assert load(out).model.kind == kind.model
-
-
-def test_details_are_one_table(tmp_path, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "400")
-    frame = rows().assign(**{f"flag {at}": ["no"] * 280 + ["yes"] * 20 for at in range(20)})
-    frame.assign(only="x").to_csv(tmp_path / "t.csv", index=False)
-    kind = Kind()
-    lines = command.done(*asked(kind, tmp_path / "t.csv", None), "--details").out.splitlines()
-    [head] = [at for at, line in enumerate(lines) if "most frequent value" in line]
-    below = {line.split()[0]: line.split() for line in lines[head + 1 : head + 26]}
-    assert below["only"][1:3] == ["'x'", "100"]
-    assert not any("of its values are" in line for line in lines)
-    shown = command.done(*asked(kind, tmp_path / "t.csv", None)).out
-    assert "most frequent value" not in shown
-
-
-def test_records_of_owners_are_counted_as_a_forecast_counts_them(tmp_path, command):
-    rows().iloc[5:].to_csv(tmp_path / "t.csv", index=False)
-    said = command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", tmp_path / "d.toml")
-    [line] = [line for line in said.out.splitlines() if line.startswith("records of each owner")]
-    assert line == ("records of each owner: 38 to 39 trained on, 10 held out (held_out = 0.2)")
-
-
-def test_persons_may_be_named_where_their_column_is_dropped(tmp_path, command):
-    (tmp_path / "t.csv").write_text(persons(), encoding="utf-8")
-    out = tmp_path / "s.toml"
-    command.done(*asked(Kind(), tmp_path / "t.csv", None), "--write", out)
-    text = out.read_text(encoding="utf-8")
-    assert 'patient_id = "drop"' in text
-    assert '# person = "patient_id"' in text

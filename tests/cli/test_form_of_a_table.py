@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim import load
-from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.table_profile import look
@@ -67,50 +66,6 @@ def test_the_same_form_is_found_with_and_without_a_seed(tmp_path, name, seed, st
 
     order = public_last(ROWS, PUBLIC, seed)
     np.testing.assert_array_equal(read, weight[order][places])
-
-
-def test_rows_over_several_lines_are_counted_as_rows(tmp_path):
-    rows = [f'"a\nb {row}";{row},5;"x;{row}"' for row in range(60)]
-    (tmp_path / "t.csv").write_text("\n".join(["note;x;y", *rows]) + "\n", encoding="utf-8")
-    for seed in (1, 2, 3):
-        seen = look(str(tmp_path / "t.csv"), public=20, public_seed=seed)
-        assert (seen.form.separator, seen.form.decimal, seen.rows) == (";", ",", 60)
-
-
-def test_no_private_row_says_how_others_are_read(tmp_path):
-    text, _ = lines(["site", "weight", "days"], ";", comma=True)
-    head, *rows = text.splitlines()
-    from asyncdp_sim.data.tables.read import public_last
-
-    public = set(public_last(ROWS, PUBLIC, 1)[-PUBLIC:].tolist())
-    mixed = [r if at in public else r.replace(",", ".") for at, r in enumerate(rows)]
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join([head, *mixed]), encoding="utf-8")
-    assert look(str(path), public=PUBLIC, public_seed=1).form.decimal == ","
-
-
-@together
-@pytest.mark.parametrize(("written", "said"), TABLE["guessed"])
-def test_a_guessed_charset_is_named_with_a_line(tmp_path, written, said):
-    name = {"cp1252": "Größe", "cp1251": "больница", "cp949": "병원"}[written]
-    path = tmp_path / "t.csv"
-    path.write_bytes(
-        "\n".join([f"{name},days", *(f"1.5,{row}" for row in range(40))]).encode(written)
-    )
-    [line] = look(str(path), public=20).form.doubts()
-    assert said in line
-    assert look(str(path), public=20, charset=written).form.doubts() == []
-    with pytest.raises(DataError, match=r"a question|is a guess"):
-        look(str(path), public=20, target="no such column")
-
-
-def test_an_unknown_charset_is_refused_in_one_line(command, tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert "given 'cp0'; allowed is a charset of Python, such as utf-8" in command.refused(
-        "data", tmp_path / "t.csv", "--charset", "cp0"
-    )
-    with pytest.raises(SpecError, match="charset: given 'rot13'; allowed is a charset of Python"):
-        TableData(path="t.csv", target="b", features=1, public_records=2, charset="rot13")
 
 
 # Labels: spellings of one class are one, and what has no label is in no score.
@@ -173,10 +128,6 @@ SPELLINGS = {
 }
 
 
-def without_labels(site, yes, row):
-    return "" if of_tal(site, row) else usual(yes)
-
-
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_spellings_of_a_class_are_one_class(tmp_path, name):
     seen, data = built(table(tmp_path, SPELLINGS[name]))
@@ -193,34 +144,10 @@ def test_capitals_do_not_decide_which_class_is_the_positive_one(cells, names):
     assert list(spellings_in(pd.Series(cells, dtype=object))) == names
 
 
-def test_texts_without_public_rows_are_refused_by_the_line_that_names_their_classes(tmp_path):
-    path = table(tmp_path, lambda _, yes, __: usual(yes))
-    with pytest.raises(DataError, match=r'data.columns.outcome = { kind = "classes", values = \['):
-        TableData(
-            path=str(path), target="outcome", split={"column": "site"}, features=1,
-            public_records=0, preprocessing="none",
-        ).build(4, None, Streams(1))  # fmt: skip
-
-
 def test_names_that_differ_in_capitals_alone_stay_apart_where_they_are_declared():
     codes = ClassLabels(values=("a", "A")).learn(pd.Series([], dtype=object), "c", ".")
     read = codes.read(pd.Series(["a", "A", " a", "b"], dtype=object))
     np.testing.assert_array_equal(read.values[0], [-1, 1, -1, np.nan])
-
-
-def test_an_owner_without_a_label_is_named_with_the_line_that_leaves_it_out(tmp_path):
-    _, data = built(table(tmp_path, without_labels))
-    [note] = [note for note in data.notes if "has a target" in note]
-    assert "no record of owner 4 has a target: its answers spend ε on nothing" in note
-    assert "--without Tal leaves" in note
-
-
-def test_unknown_classes_are_counted_as_such(tmp_path):
-    _, data = built(table(tmp_path, lambda _, yes, row: "?" if row in (3, 7) else usual(yes)))
-    assert (
-        "From private rows: unknown class '?' (2), so missing: 2 cells of the target 'outcome' "
-        "(Tal 2)." in data.notes
-    )
 
 
 @together
@@ -241,22 +168,6 @@ def test_rows_without_a_target_are_in_no_loss(share):
     assert judge.records == int((~none).sum())
     whole = HeldOut.from_rows(x, y, Squared())
     assert _together([judge, whole]).records == judge.records + 40
-
-
-@pytest.mark.long
-def test_an_owner_without_labels_has_null_scores(command, tmp_path):
-    path = table(tmp_path, without_labels)
-    out = tmp_path / "s.toml"
-    command.done("data", path, "--target", "outcome", "--owner", "site", "--public", KNOWN,
-                 "--epsilon", 5, "--write", out)  # fmt: skip
-    said = command.done("check", out)
-    assert "no record of owner 4 has a target" in " ".join(said.out.split())
-    command.done("run", out, "--out", tmp_path / "r")
-    owners = pd.read_parquet(tmp_path / "r" / "owners.parquet")
-    tal = owners[owners["owner"] == 4]
-    assert (tal["held_out_records"] == 0).all()
-    assert tal[["held_out_loss", "held_out_optimum", "held_out_alone"]].isna().all().all()
-    assert manifest(tmp_path / "r")["summary"]["held_out_final"]["median"] > 0
 
 
 # From a table whose target is a class to a result beside guessing.

@@ -1,5 +1,6 @@
-"""Commands but those that run: what they print, what they refuse, and what importing costs."""
+"""Commands: what their help says, what importing costs, and what sessions do not show."""
 
+import hashlib
 import inspect
 import json
 import pkgutil
@@ -8,27 +9,31 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from typer.core import TyperArgument
 
 from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
-from asyncdp_sim.figures import style
+from asyncdp_sim.cli.catalogue import BEYOND, MARKS, SECONDS, listed
+from asyncdp_sim.cli.terminal import who
+from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.proposals import sheets
 from asyncdp_sim.scenario import SCHEMA_LINE, load
-from asyncdp_sim.sentences.pages import schema_text
+from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from tests import tables
 from tests.cli.scenes import SMALL, SWEEP
-from tests.manifests import changed
-from tests.unit.exports.banks import banks
+from tests.documents.listed import marks
+from tests.unit.forecasts.clinics import clinics
 from tests.unit.imports.measure import measured, shuffled
 
-# ``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs.
+# ``asyncdp --help``, and what importing costs.
 
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
@@ -43,32 +48,7 @@ OF_HELP = (
 
 
 FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
-REFUSED = tables.table(__file__, "refused.toml")
-
-
-@pytest.mark.parametrize("events", [[], ["--events"]], ids=["bare", "with events"])
-@pytest.mark.parametrize("learning", ["replay", "live"])
-def test_replay_of_what_was_run(events, learning, command, here):
-    command.done("run", "small.toml", "--out", "r", "--set", f"run.learning={learning}", *events)
-    before = {path.name: path.read_bytes() for path in (here / "r").iterdir()}
-    said = command.done("replay", "r")
-    assert said.out == "r: reproduced (manifest, scenario and every table agree)\n"
-    assert said.err == ""
-    assert {path.name: path.read_bytes() for path in (here / "r").iterdir()} == before
-
-
-def test_replay_always_names_other_versions(command, here):
-    command.done("run", "small.toml", "--out", "r")
-    with changed(here / "r") as manifest:
-        manifest["versions"]["numpy"] = "1.0"
-    said = command.done("replay", "r")
-    ours = np.__version__
-    assert said.lines == [f"note: r was made with numpy 1.0, here {ours}"]
-    with changed(here / "r") as manifest:
-        manifest["fingerprints"]["models"] = "0" * 64
-    line = command.refused("replay", "r", code=3)
-    assert "fingerprints.models (" in line
-    assert line.endswith(f" differ; made with numpy 1.0, here {ours}")
+ROOT = Path(__file__).parents[2]
 
 
 def loaded(doing: str, folder: Path) -> set[str]:
@@ -129,20 +109,6 @@ def test_a_lean_installation_neither_plots_nor_reports(here):
         f"asyncdp: {missing} is not installed: pip install {missing}"
         for missing in ("matplotlib", "jinja2")
     ]
-
-
-@pytest.mark.parametrize("words", REFUSED["fields"])
-def test_a_field_that_is_named_without_its_table(words, command):
-    assert REFUSED["fields"][words] in command.refused("run", "lending-sound", *words.split())
-
-
-@pytest.mark.long
-def test_no_report_is_written_over_a_directory(command, here):
-    command.done("run", "small.toml", "--out", "result")
-    Path("pages").mkdir()
-    for place in ("", "pages"):
-        assert "Is a directory" in command.refused("report", "result", "-o", place)
-    assert list(here.glob("*.tmp")) == list(here.glob(".*tmp")) == []
 
 
 VERBS = (
@@ -215,104 +181,14 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
     assert not (here / "r").exists()
 
 
-# ``asyncdp compare``: what it prints, what it draws, what it refuses.
+def test_scenario_files_begin_with_the_line_that_names_the_schema():
+    files = (ROOT / "asyncdp_sim" / "catalogue").glob("*.toml")
+    lines = {file.read_text("utf-8").partition("\n")[0] for file in files}
+    assert lines == {SCHEMA_LINE}
 
 
 @pytest.mark.long
-def test_two_results_side_by_side(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(style, "DPI", 20)
-    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
-    one, other = tmp_path / "one", tmp_path / "other"
-    command.done("run", tmp_path / "s.toml", "--out", one)
-    command.done("run", tmp_path / "s.toml", "--out", other, "--set", "privacy.epsilon=7.0")
-    lines = command.done("compare", one, other, "--out", tmp_path / "drawn").out.splitlines()
-    drawn = [line.removeprefix("drawn: ") for line in lines if line.startswith("drawn: ")]
-    assert [Path(each).is_file() for each in drawn] == [True] * 3
-    table = json.loads(command.done("compare", one, other, "--json").out)
-    assert table["comparisons"][0]["figures"][0]["figure"] == "psi_final"
-    said = command.done("compare", one, other, "--json", "--out", tmp_path / "beside-json")
-    assert json.loads(said.out) == table
-    names = [Path(each).name for each in drawn]
-    assert said.err.splitlines() == [
-        f"note: drawn: {tmp_path}/beside-json/{name}" for name in names
-    ]
-    command.refused("compare", one, other, "--out", tmp_path / "drawn")
-
-
-# ``asyncdp describe`` and ``asyncdp schema``, and the line by which editors find the latter.
-
-CATALOGUE = Path(__file__).resolve().parents[2] / "asyncdp_sim" / "catalogue"
-
-
-@pytest.mark.long
-def test_the_schema_is_printed_or_written(command, here):
-    assert command.done("schema").out == schema_text()
-    name = SCHEMA_LINE.removeprefix("#:schema ")
-    assert f"written to {name}" in command.done("schema", "-o", name).out
-    assert (here / name).read_text("utf-8") == schema_text()
-    command.refused("schema", "-o", here / "nowhere" / name)
-
-
-def test_scenario_files_begin_with_the_line(command, tmp_path):
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    command.done("run", tmp_path / "small.toml", "--out", tmp_path / "r")
-    written = tmp_path / "r" / "scenario.toml"
-    for file in CATALOGUE.glob("*.toml"):
-        assert file.read_text("utf-8").splitlines()[0] == SCHEMA_LINE, file
-    assert "#:schema" not in written.read_text("utf-8")  # no schema lies beside results
-    assert tomllib.loads(written.read_text("utf-8"))["id"] == "small"
-    assert load(written)[0] == load(tmp_path / "small.toml")[0]
-
-
-# ``asyncdp export``: an app from a scenario file, and one line for what it refuses.
-
-
-@pytest.fixture
-def with_banks(here: Path) -> Path:
-    banks(here)
-    (here / "full").mkdir()
-    return here
-
-
-def test_an_app_is_written(command, with_banks):
-    said = command.done("export", "flower", "banks.toml", "-o", "app", "--unit", "2")
-    assert said.out.splitlines()[-1] == "written to app"
-    assert (with_banks / "app/private_learning/plan.json").exists()
-
-
-@pytest.mark.parametrize("words", REFUSED["exports"])
-def test_refusals_are_one_line_and_write_nothing(command, with_banks, words):
-    before = sorted(with_banks.rglob("*"))
-    assert REFUSED["exports"][words] in command.refused("export", *words.split())
-    assert sorted(with_banks.rglob("*")) == before
-
-
-# ``asyncdp import``: what it prints and writes, and how it refuses.
-
-
-@pytest.fixture
-def folder(here: Path) -> Path:
-    (here / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    return here
-
-
-@pytest.mark.parametrize("words", REFUSED["imports"])
-def test_what_is_wrong_is_one_line(words, command, folder):
-    before = sorted(folder.iterdir())
-    assert REFUSED["imports"][words] in command.refused("import", *words.split())
-    assert sorted(folder.iterdir()) == before
-
-
-@pytest.mark.parametrize("text", REFUSED["traces"])
-def test_a_wrong_trace_or_log_is_one_line(text, command, folder):
-    (folder / "t.csv").write_text(text)
-    said = command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
-    assert REFUSED["traces"][text] in said
-    assert not (folder / "t.toml").exists()
-
-
-@pytest.mark.long
-def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(command, folder):
+def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(command, here):
     network = Network(
         answers_allowed=(10**6,) * 2,
         updates=10**6,
@@ -320,16 +196,112 @@ def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(command, fold
         compute=Exponential(mean=0.1),
         protocol=Push(),
     )
-    measured(network, folder / "t.csv")
+    measured(network, here / "t.csv")
     first = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml")
-    text = (folder / "t.toml").read_text()
-    shuffled(folder / "t.csv", 3)
+    text = (here / "t.toml").read_text()
+    shuffled(here / "t.csv", 3)
     again = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml").out
     schema = "also written: asyncdp.schema.json; editors use it to complete and check the file\n"
     assert again + schema == first.out
-    assert (folder / "t.toml").read_text() == text
+    assert (here / "t.toml").read_text() == text
     assert "#   1: 'bank 1'" in text
-    scenario, _ = load(folder / "t.toml")
+    scenario, _ = load(here / "t.toml")
     assert abs(scenario.compute.mean - 0.1) < 0.02
     assert scenario.latency.answer.instant
     command.done("run", "t.toml", "--set", "run.updates=20")
+
+
+# The catalogue, and what the list says of it.
+
+ENTRIES = catalogue()
+
+
+@pytest.mark.long
+def test_the_list_is_what_validated_scenarios_say():
+    """``python -m tests.documents`` writes anew what is said of privacy."""
+    assert MARKS.read_text("utf-8") == marks()
+    told = {each.name: each for each in listed()}
+    for found in ENTRIES:
+        each, source = told.pop(found.name), found.as_it_is.source
+        assert (each.title, each.privacy) == (found.as_it_is.title, found.privacy)
+        assert each.command == ("sweep" if len(found.as_it_is.sweep) > 0 else "run")
+        paper = each.group.removeprefix("From the papers: ")
+        assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
+        assert each.group == BEYOND or source.startswith(f"{paper},")
+    assert told == {}
+    assert set(json.loads(SECONDS.read_text("utf-8"))) == {found.name for found in ENTRIES}
+
+
+def test_a_sweep_is_marked_for_each_of_its_cells():
+    assert entry("every-owner-a-learner").privacy == "in part NOT private"
+    learners = entry("every-owner-a-learner").as_it_is
+    private = [cell for cell in learners.grid() if "exact" not in str(cell)]
+    assert 0 < len(private) < len(list(learners.grid()))
+
+
+def test_comments_change_nothing_and_are_there():
+    """No entry names a file, so that a copy loads wherever it lies."""
+    texts = {found.name: found.file.read_text(encoding="utf-8") for found in ENTRIES}
+    assert not any(re.search(r"path\" ?=|^path ?=|path =", each) for each in texts.values())
+    for found in ENTRIES[::3]:
+        text, plain = commented(found.name), texts[found.name]
+        assert tomllib.loads(text) == tomllib.loads(plain), found.name
+        assert text.count("\n# ") > plain.count("\n# ") + 10, found.name
+    assert "# ε_i: privacy budget of each owner for the whole run" in commented("lending-sound")
+
+
+def test_the_version(command):
+    assert command.done("--version").out == f"asyncdp {version('asyncdp_sim')}\n"
+
+
+# Code of an installed module, owners, and sheets of a scenario for the machine of each.
+
+
+@pytest.mark.long
+def test_an_installed_module_is_executed_where_that_is_allowed(command, here, monkeypatch):
+    code = (ROOT / "docs" / "kinds" / "momentum.py").read_text("utf-8")
+    package = here / "installed" / "steps_of_ours"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text('open("executed", "w").close()', encoding="utf-8")
+    (package / "momentum.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(here / "installed")
+    kind = 'kind = "python:steps_of_ours.momentum:Momentum"\nstep = 0.01'
+    text = SMALL.replace('kind = "async-gossip"\nrho = 0.01', kind)
+    (here / "small.toml").write_text(text, encoding="utf-8")
+    digest = hashlib.sha256(code.encode()).hexdigest()
+    line = command.refused("run", "small.toml", "--out", "one")
+    assert f"({package}/momentum.py, SHA-256 {digest})" in line
+    assert not (here / "executed").exists()
+    command.done("run", "small.toml", "--allow-code", "--out", "one", "--workers", "2")
+    command.done("replay", "one", "--allow-code")
+
+
+def test_a_name_of_an_owner_is_quoted_as_toml_reads_it():
+    names = ['"', "\\", "\x1b", "ü", "😀"]
+    [setting] = who(names, [])
+    assert tomllib.loads(setting)["owners"]["only"] == names
+
+
+def test_each_owner_has_a_file_of_its_own():
+    names = ("A-3", "a", "A", "Public", "Köln", "東京")
+    look = SimpleNamespace(owners=dict.fromkeys(names, 30), least=5, public_path="x/public.csv")
+    found = sheets(["#:schema", "path = 1", "rest"], look)
+    assert [*found] == ["a-3", "a", "a-4", "public-4", "k-ln", "owner"]
+    assert all(f'own_path = "{stem}.csv"' in "".join(lines) for stem, lines in found.items())
+
+
+def test_sheets_that_are_interrupted_are_not_kept(command, here, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    clinics(here, owners=8, rows=30, public=400)
+    monkeypatch.setattr("asyncdp_sim.proposals.whole", interrupted)
+    asked = ("--target", "stay", "--owner", "clinic", "--public", "public.csv", "--epsilon", 10)
+    said = command("data", "all.csv", *asked, "--sheets", "members")
+    assert said.lines[0] == "interrupted: nothing is kept"
+    assert not (here / "members").exists()
+
+
+@pytest.mark.long
+def test_a_first_verdict_on_an_entry_of_the_catalogue_takes_seconds(command):
+    assert command.done("audit", "lending-sound").seconds <= 30

@@ -1,4 +1,6 @@
-"""``asyncdp run``: exit code, what is printed, and what lies in the result directory."""
+"""``asyncdp run`` and ``asyncdp sweep``: the columns and keys that are promised, and what is kept
+of a command that fails or is interrupted. Sessions show the rest: ``result-directory``, ``sweep``.
+"""
 
 import getpass
 import json
@@ -8,27 +10,31 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.results import write as result
+from asyncdp_sim.results.write import Writer, remove_leftovers
+from asyncdp_sim.runs.directory import build
+from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import EventKind
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.directories import contents, manifest
 from tests.tables import table
+from tests.unit.sweeps.conftest import interrupted, whole_cells
 
-CONTRACT = table(__file__, "contract.toml")
-SUMMARY, MANIFEST, EVENT_KINDS = (
-    set(CONTRACT[name].split()) for name in ("summary", "manifest", "events")
-)
-TABLES = {name: columns.split() for name, columns in CONTRACT["tables"].items()}
-
-
-def test_the_kinds_of_events_are_the_promised_ones():
-    assert {kind.name for kind in EventKind} == EVENT_KINDS
-
-
-FILES = {"small.toml": SMALL}
+TABLE = table(__file__, "contract.toml")
+CONTRACT = {name: words.split() for name, words in TABLE.items() if isinstance(words, str)}
+FIGURES = [
+    *CONTRACT["first_figures"],
+    *(f"{name}_{end}" for name in CONTRACT["with_intervals"] for end in ("low", "high")),
+    *CONTRACT["last_figures"],
+]
+FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -36,83 +42,19 @@ def leftovers(folder: Path) -> list[str]:
     return [name for name in found if name.endswith(".tmp") or ".partial" in name]
 
 
-def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here):
-    command.done("run", "small.toml", "--out", "bare")
-    command.done("run", "small.toml", "--out", "whole", "--events")
-    fixed = {"README.md", "manifest.json", "scenario.toml"}
-    tables = {f"{name}.parquet" for name in TABLES}
-    assert set(os.listdir("bare")) == fixed | tables - {"events.parquet"}
-    assert set(os.listdir("whole")) == fixed | tables
-    for name in tables - {"events.parquet"}:
-        assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
-    for name, columns in TABLES.items():
-        found = pq.read_schema(here / "whole" / f"{name}.parquet").names
-        assert found == columns, f"add a new column of {name} to tests/cli/contract.toml"
-
-
-@pytest.mark.usefixtures("here")
-def test_tables_are_sorted_and_complete(command):
-    command.done("run", "small.toml", "--out", "result", "--events", "--set", "run.record_every=5")
-    updates = pq.read_table("result/updates.parquet").to_pydict()
-    assert updates["replicate"] == [1] * 12 + [2] * 12
-    assert updates["k"] == [*range(1, 13), *range(1, 13)]
-    assert set(updates["owner"]) == {1, 2, 3}
-    curve = pq.read_table("result/curve.parquet").to_pydict()
-    assert curve["replicate"] == [1] * 4 + [2] * 4
-    assert curve["k"] == [0, 5, 10, 12] * 2
-    ticks = dict(zip(zip(updates["replicate"], updates["k"], strict=True), updates["tick"],
-                     strict=True))  # fmt: skip
-    for replicate, k, tick in zip(curve["replicate"], curve["k"], curve["tick"], strict=True):
-        assert tick == (0 if k == 0 else ticks[replicate, k])
-    owners = pq.read_table("result/owners.parquet").to_pydict()
-    assert owners["replicate"] == [1] * 3 + [2] * 3
-    assert owners["owner"] == [1, 2, 3] * 2
-    assert sum(owners["updates"]) == 24
-    assert owners["epsilon"] == [1.0] * 6
-    for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
-        assert spent == pytest.approx(released / 12, rel=1e-15)
-    events = pq.read_table("result/events.parquet")
-    assert set(events["kind"].to_pylist()) <= EVENT_KINDS
-    first = events["replicate"].to_pylist().index(2)
-    assert events["seq"].to_pylist() == [*range(first), *range(len(events) - first)]
-    applied = [tick for tick, kind in zip(events["tick"].to_pylist(), events["kind"].to_pylist(),
-                                          strict=True) if kind == "update_applied"]  # fmt: skip
-    assert applied == updates["tick"]
-    models = pq.read_table("result/models.parquet").to_pydict()
-    assert models["replicate"] == [1, 1, 2, 2]
-    assert models["coordinate"] == [0, 1, 0, 1]
-
-
-def test_absent_is_null(command, here):
-    command.done("run", "small.toml", "--out", "result", "--events", "--set",
-                 "privacy.mechanism=none")  # fmt: skip
-    assert pq.read_table("result/owners.parquet")["epsilon"].to_pylist() == [None] * 6
-    events = pq.read_table("result/events.parquet").to_pylist()
-    ticks = [event for event in events if event["kind"] == "clock_tick"]
-    assert len(ticks) > 0
-    assert {event["message"] for event in ticks} == {None}
-    dropped = [event for event in events if event["kind"] == "clock_dropped"]
-    assert len(dropped) > 0
-    assert {event["detail"] for event in dropped} == {"busy"}
-    assert {event["detail"] for event in events if event not in dropped} == {None}
-    summary = manifest(here / "result")["summary"]
-    assert summary["collision_rate"] is None
-    assert summary["bound_exceeded"] is None
-
-
-def test_manifest(command, here):
-    command.done("run", "small.toml", "--out", "result")
+def test_tables_and_summary_have_what_the_contract_promises(command, here):
+    """Whoever adds a column or a figure adds it to tests/cli/contract.toml."""
+    command.done("run", "small.toml", "--out", "result", "--events")
+    for name, columns in TABLE["tables"].items():
+        assert pq.read_schema(here / "result" / f"{name}.parquet").names == columns.split()
     found = manifest(here / "result")
-    assert set(found) >= MANIFEST
-    assert set(found["summary"]) == SUMMARY, "add a new figure to tests/cli/contract.toml"
+    assert set(found) >= set(CONTRACT["manifest"])
+    assert set(found["summary"]) == set(CONTRACT["summary"])
     assert set(found["summary"]["psi_final"]) == {"mean", "median", "q25", "q75"}
-    assert found["schema"] == 1
-    assert found["seed"] == found["scenario"]["run"]["seed"] == 3
     assert set(found["versions"]) >= {"asyncdp_sim", "python", "numpy", "simpy"}
     assert set(found["fingerprints"]) >= {"order", "time", "models", "curve"}
     assert all(len(bits) == 64 for bits in found["fingerprints"].values())
-    assert found["scenario"]["clock"] == {"kind": "gamma", "rate": 1.0, "cv": 0.5}
-    assert found["scenario"]["protocol"]["busy"] == "refuse"  # defaults are written out
+    assert {kind.name for kind in EventKind} == set(CONTRACT["events"])
 
 
 def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
@@ -136,79 +78,32 @@ def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
     assert len(source["sha256"]) == 64
 
 
-def test_scenario_toml_loads_again_and_gives_the_same(command, here):
-    command.done("run", "small.toml", "--out", "first", "--set", "privacy.epsilon=[1, inf, 0.5]")
-    command.done("run", "first/scenario.toml", "--out", "second")
-    first, second = contents(here / "first"), contents(here / "second")
-    assert {name for name in first if first[name] != second[name]} <= {"README.md"}
-
-
-def test_a_data_path_is_found_from_wherever_the_scenario_lies(command, here, monkeypatch):
-    (here / "papers" / "data").mkdir(parents=True)
-    rates(here / "papers" / "data" / "rates.csv")
-    text = ON_A_TABLE.replace('path = "rates.csv"', 'path = "data/rates.csv"')
-    (here / "papers" / "table.toml").write_text(text, encoding="utf-8")
-    command.done("run", "papers/table.toml", "--out", "a/b/first")
-    (here / "elsewhere").mkdir()
-    monkeypatch.chdir(here / "elsewhere")
-    command.done("run", "../a/b/first/scenario.toml", "--out", "second")
-    command.done("replay", "../a/b/first")
-    assert manifest(here / "a/b/first") == manifest(here / "elsewhere/second")
-    said = (here / "elsewhere/second/scenario.toml").read_text(encoding="utf-8")
-    assert 'path = "../../papers/data/rates.csv"' in said
-    monkeypatch.chdir(here / "papers")
-    told = command.done(
-        "run", "table.toml", "--set", "data.path=data/rates.csv", "--out", here / "third"
-    )
-    assert "private records were read" in told.err
-    assert manifest(here / "third") == manifest(here / "a/b/first")
-
-
-def test_setting_a_kind_drops_fields(command, here):
-    command.done(
-        "run", "small.toml", "--out", "r",
-        "--set", "clock.kind=poisson", "--set", "compute.kind=constant",
-        "--set", "compute.value=0.25", "--set", 'privacy.sensitivity={kind="clip", bound=2.0}',
-    )  # fmt: skip
-    scenario = manifest(here / "r")["scenario"]
-    assert scenario["clock"] == {"kind": "poisson", "rate": 1.0, "population": "per-owner"}
-    assert scenario["compute"] == {"kind": "constant", "value": 0.25}
-    said = command.done("run", "small.toml", "--out", "same", "--set", "clock.kind=gamma")
-    assert "dropped" not in said.err
-    assert manifest(here / "same")["scenario"]["clock"]["cv"] == 0.5
-
-
-def test_default_directory_is_named_by_id_and_digest(command, here):
-    said = command.done("run", "small.toml")
-    digest = manifest(next((here / "results").iterdir()))["digest"]
-    assert said.out.splitlines()[-5] == f"result in results/small-{digest[:8]}"
-    again = command("run", "small.toml")
-    assert again.code == 0
-    assert again.out.splitlines()[-5] == f"result in results/small-{digest[:8]}"
-
-
-def test_a_file_with_a_sweep_runs_its_base_cell(command, here):
-    (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    command.done("run", "sweep.toml", "--out", "base")
-    command.done("run", "small.toml", "--out", "small")
-    assert manifest(here / "base") == manifest(here / "small")
-
-
-@pytest.mark.parametrize("box", ["", "theta_max = 1e300"], ids=["no box", "a box too large"])
-def test_a_diverging_run_says_so_in_our_words(box, command, here):
-    """Of a step that is far too long; in a box, figures of an infinite fitness are infinite."""
-    text = SMALL.replace("theta_max = 10.0", box).replace("updates = 12", "updates = 99")
-    text = text.replace("rho = 0.01", "rho = 1e60")
-    (here / "steep.toml").write_text(text, encoding="utf-8")
-    said = command.done("run", "steep.toml", "--out", "r")
-    assert all(line.startswith("note: ") for line in said.lines), said.err
-    assert any("the model diverged in 2 of 2 replicates" in line for line in said.lines)
-    if box != "":
-        curve = pq.read_table("r/curve.parquet").to_pylist()
-        ends = [row["relative_fitness"] for row in curve if row["k"] == 99]
-        assert ends == [float("inf")] * 2
-        figures = manifest(here / "r")["summary"]["psi_final"]
-        assert figures == {"mean": "inf", "median": "inf", "q25": "inf", "q75": "inf"}
+def test_cells_parquet_has_the_figures_of_its_cells(command, here):
+    command.done("sweep", "sweep.toml", "--out", "result")
+    read = pq.read_table("result/cells.parquet")
+    table = read.to_pydict()
+    assert list(table) == [
+        "cell",
+        "privacy.epsilon",
+        "run.seed",
+        "status",
+        "seed",
+        "network",
+        *FIGURES,
+    ]
+    for number, median in enumerate(table["psi_final.median"]):
+        summary = manifest(here / "result" / f"cell-{number:04d}")["summary"]
+        assert summary["psi_final"]["median"] == median
+        low, high = (table[f"throughput_{end}"][number] for end in ("low", "high"))
+        assert [low, high] == summary["intervals"]["throughput"]
+        assert low < table["throughput"][number] < high
+    made = np.array(table["updates_per_replicate"]) / table["simulated_time"]
+    np.testing.assert_allclose(made, table["throughput"], rtol=1e-12)
+    types = {field.name: field.type for field in read.schema}  # by meaning, whatever stands there
+    assert types.items() >= {
+        "cell": pa.int32(), "collision_rate": pa.float64(), "bound_exceeded": pa.bool_(),
+        "psi_final.median": pa.float64(), "network": pa.string(),
+    }.items()  # fmt: skip
 
 
 FAILING = ["updates.parquet", "optimum.parquet", "scenario.toml", "manifest.json"]
@@ -226,7 +121,7 @@ def test_a_failure_in_writing_leaves_nothing_behind(name, command, here, monkeyp
     assert said.code == 4
     [line] = said.lines
     assert "no space left on device" in line
-    assert [path.name for path in here.rglob("*") if path.is_file()] == ["small.toml"]
+    assert {path.name for path in here.rglob("*") if path.is_file()} == set(FILES)
     assert leftovers(here) == []
     assert not (here / "deep" / "result").exists()
 
@@ -253,3 +148,47 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monke
     assert command("run", "small.toml", "--out", "result").code == 2
     assert os.listdir(here / "result") == []
     assert leftovers(here) == []
+
+
+def test_what_is_being_written_is_left_alone(tmp_path):
+    with Writer(tmp_path / "live") as writer:
+        remove_leftovers(tmp_path / "live")
+        writer.put("it.txt", "whole")
+    assert (tmp_path / "live" / "it.txt").read_text(encoding="utf-8") == "whole"
+    assert os.listdir(tmp_path) == ["live"]
+
+
+def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monkeypatch):
+    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
+        if directory.name == "cell-0003":
+            raise KeyboardInterrupt
+        return build(outcome, directory, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
+        said = command("sweep", "sweep.toml", "--out", "broken")
+    assert said.code == 130
+    kept, go_on = said.lines
+    done = len(list((here / "broken").glob("cell-*/manifest.json")))
+    assert kept == f"interrupted: {done} of 6 cells are kept in broken"
+    assert done > 0
+    assert go_on == "to go on: asyncdp sweep sweep.toml --out broken"
+    command.done(*go_on.partition("asyncdp ")[2].split())
+
+
+def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here):
+    scenario, _ = load(here / "sweep.toml")
+    sweep(scenario, here / "whole")
+    interrupted(scenario, here / "broken")
+    all_of_them = set(os.listdir(here / "whole" / "traces"))
+    [network] = all_of_them - set(os.listdir(here / "broken" / "traces"))
+    leftover = here / "broken" / "traces" / f".partial-{network}"
+    leftover.mkdir()
+    (leftover / "updates.parquet.tmp").write_bytes(b"half")
+    done = len(list((here / "broken").glob("cell-*/manifest.json")))
+    told = []
+    tell = whole_cells(lambda _, cells, total: told.append((cells, total)))
+    sweep(scenario, here / "broken", progress=tell)
+    assert told == [(number, 6) for number in range(done, 7)]
+    assert contents(here / "broken") == contents(here / "whole")
+    assert not leftover.exists()

@@ -1,13 +1,12 @@
 """A time unit with a name: every screen and picture prints times in it, and no number changes."""
 
-import shlex
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.units import ROUNDS, counts_rounds, duration, in_unit
+from asyncdp_sim.core.units import counts_rounds, duration, in_unit
 from asyncdp_sim.figures import changes, convergence
 from asyncdp_sim.reports.answer import key_numbers
 from asyncdp_sim.results import open_directory
@@ -105,39 +104,3 @@ def test_a_report_has_its_key_figures_in_the_unit(command):
     command.done("run", "days.toml", "--out", "result")
     units = {each["name"]: each["unit"] for each in key_numbers(open_directory(Path("result")))}
     assert (units["simulated_time"], units["throughput"]) == ("days", "updates / day")
-
-
-def _table() -> None:
-    rows = [f"{'abc'[row % 3]},{row * 7 % 11},{row * 5 % 13},{row * 7 % 11 + row % 3}"
-            for row in range(240)]  # fmt: skip
-    Path("t.csv").write_text("\n".join(["site,age,dose,days", *rows]), encoding="utf-8")
-
-
-PROPOSE = ("data", "t.csv", "--target", "days", "--owner", "site", "--public", "120")
-
-
-@pytest.mark.long
-def test_a_proposal_has_the_clock_that_it_was_given(command):
-    _table()
-    told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.87654321")
-    said = command.done(*PROPOSE, "--epsilon", "5", "--write", "s.toml", *told).out
-    assert "time: in hours" in said
-    scenario = load(Path("s.toml"))[0]
-    assert scenario.run.time_unit == "hour"
-    assert scenario.clock.rate == pytest.approx(1 / 12, rel=1e-5)
-    assert scenario.latency.answer.value == 0.5
-    assert scenario.availability.probability == 0.87654321
-    assert scenario.algorithm.rho is None
-    said = command.done(*PROPOSE, "--epsilon", "5", "--write", "plain.toml").out
-    assert f'time: {ROUNDS}; --every "1 day" sets it to days' in said
-    plain = load(Path("plain.toml"))[0]
-    assert (plain.run.time_unit, plain.availability.kind) == (None, "always")
-
-
-REFUSED = table(__file__, "refused.toml")["times"]
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_times_that_make_no_clock_are_refused(command, words):
-    _table()
-    assert REFUSED[words] in command.refused(*PROPOSE, *shlex.split(words))

@@ -1,240 +1,262 @@
-"""A table of one's own is read as it says, and what is left out is named on the screen."""
+"""A column of a table is read as its public cells say; leaks, ids, names of owners, numbers that
+stand for a missing one and numbers that count a date are named.
+"""
 
-from datetime import time, timedelta
-from pathlib import Path
+from itertools import cycle, islice
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.data.table_profile import TableLook, look
-from asyncdp_sim.scenario import load
-from tests.one_in import one_in
+from asyncdp_sim.data.column_profile import looked_at, target_looked_at
+from asyncdp_sim.data.table_profile import look
+from asyncdp_sim.data.tables.column_type import Beside
+from tests import tables
+from tests.together import together
 
-ROWS, PUBLIC = 240, 120
-
-
-def table(**columns: object) -> pd.DataFrame:
-    """Return rows of three sites in turn, with columns changed or added."""
-    draws = np.random.default_rng(4)
-    dose = draws.normal(40, 9, ROWS).round(1)
-    made = {
-        "site": ["West", "East", "North"] * (ROWS // 3),
-        "age": draws.integers(20, 90, ROWS).astype(str),
-        "dose": dose,
-        "days": (dose / 9 + draws.normal(0, 1, ROWS)).round(1),
-    }
-    return pd.DataFrame(made | columns)
+N, PUBLIC = 400, 120
+DRAWS = np.random.default_rng(6)
+X = DRAWS.normal(size=N)
+CLASSES = np.where(X + DRAWS.normal(size=N) > 0.8, 1.0, -1.0)
+POSITIVE = CLASSES > 0
+NUMBERS = np.exp(DRAWS.normal(size=N))
+OWNER = pd.Series([f"site {row % 5}" for row in range(N)])
+DATES = [f"2024-{1 + row % 12:02}-{1 + row % 28:02}" for row in range(N)]
+EVEN = np.arange(N) % 2 == 0
 
 
-def seen(folder: Path, rows: pd.DataFrame, public: int = PUBLIC, **how: object) -> TableLook:
-    rows.to_csv(folder / "t.csv", index=False)
-    return look(str(folder / "t.csv"), target="days", owner="site", public=public, **how)
+def seen(cells, called="x"):
+    """Return what is made of a column of up to N cells, beside classes and owners."""
+    n, series = len(cells), pd.Series(list(cells), dtype=object)
+    return looked_at(
+        series, called, Beside(target=CLASSES[:n], classes=("no", "yes"), owners=OWNER[:n])
+    )
 
 
-def proposed(command, folder, *more):
-    """Run ``asyncdp data`` on the table, and write what it proposes."""
-    asked = ("--target", "days", "--owner", "site", "--public", PUBLIC)
-    return command("data", folder / "t.csv", *asked, "--write", folder / "s.toml", *more)
+def of_day(day):
+    return pd.Timestamp("1970-01-01") + pd.Timedelta(days=int(day))
 
 
-def placed(texts: list[str], others: list[str]) -> list[str]:
-    """Return ``others`` in the first public rows, before and after them the texts in turn."""
-    whole = [texts[row % len(texts)] for row in range(ROWS)]
-    return [*whole[: ROWS - PUBLIC], *others, *whole[ROWS - PUBLIC + len(others) :]]
+def filled(cells):
+    """Return dates where cells are true, and nothing elsewhere."""
+    return [day if there else None for day, there in zip(DATES, cells, strict=True)]
 
 
-NUMBERS = [str(number) for number in range(20, 90)]
-AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
-COLUMNS = {
-    "a word": (placed(NUMBERS, ["unknown"]), "number",
-               "99 % of the cells are numbers; the others (1) count as missing: 'unknown'"),
-    "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
-    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "a column names them"),
-    "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
-    "two forms of dates": (
-        placed(["2024-01-01", "2/2/24", "3/4/23", "4/5/23"], []), None, "several forms",
+def with_sentinel(values, sentinel, share):
+    made = list(values)
+    for row in range(0, N, int(1 / share)):
+        made[row] = sentinel
+    return made
+
+
+TABLE = tables.table(__file__, "what_a_table_says.toml")
+READ = {
+    name: ([*first, *(eval(cell, {"n": n}) for n in range(*of))], kind, said)
+    for name, (cell, of, first, kind, said) in TABLE["read"].items()
+}
+
+
+LEAKS = {
+    "a date filled for one class": (filled(POSITIVE), "only where the target is 'yes'"),
+    "half of them": (filled(POSITIVE & EVEN), "it is filled only where the target is 'yes'"),
+    "an amount above 0 for one class": (
+        np.where(POSITIVE, 100 * NUMBERS, 0).round(2),
+        "AUC 1.000",
     ),
-    "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
-    "times that all differ": (placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)],
-                              []), "number", "times of day are read as parts of a day: 12:00 is"),
-    "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(ROWS)], "number",
-                      "if these are ids"),
-    "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
-    "dates without marks": (
-        placed([f"2019{1 + n % 12:02}{1 + n % 28:02}" for n in range(84)], ["99991231"] * 20),
-        "date", "add --missing x=99991231 "),
-    "times with seconds": (placed([f"{h:02d}:30:00" for h in range(24)], []), "number",
-                           "12:00 is 0.5"),
-    "uncertainties": (placed([f"{n / 10}±0.{n % 7}" for n in range(90)], []), "drop",
-                      "pairs of numbers in this form are not read"),
-    "pressures": (placed([f"{n}/{n - 40}" for n in range(90, 170)], []), "drop",
-                  "write them in two columns"),
-    "two decimal marks": (placed([f"{n},5" if n % 3 else f"{n}.5" for n in range(30, 60)], []),
-                          "drop", "have different decimal marks"),
-    "pounds and kilograms": (placed([f"{n} {'kg' if n % 3 else 'lb'}" for n in range(30, 60)], []),
-                             "money", "units are converted to kg"),
-    "zero dates": (placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0000-00-00"] * 20),
-                   "date", "'0000-00-00'"),
-    "the first of all days": (
-        placed([f"2019-03-{1 + n % 28:02}" for n in range(84)], ["0001-01-01"] * 20), "date",
-        "add --missing x=0001-01-01 "),
-    "months": (placed([f"20{n // 12:02}{1 + n % 12:02}" for n in range(84)], []), "date", "%Y%m"),
-    "minutes": (placed([f"201903{1 + n % 28:02}1{n % 10}30" for n in range(84)], []), "date", "%M"),
-    "short years": (placed([f"19-03-{1 + n % 28:02}" for n in range(84)], []), "drop", "%y-%m-%d"),
-    "points between": (placed([f"2019.3.{1 + n % 28}" for n in range(84)], []), "date", "%Y.%m.%d"),
-    "a date among numbers": (placed(NUMBERS, ["2021-03-01"] * 2), "number",
-                             "the others (2) count as missing: '2021-03-01'"),
-    "a truth among decimals": (placed([f"{n}.5" for n in range(20, 90)], ["TRUE"]), "number",
-                               "the others (1) count as missing: 'TRUE'"),
-    "a time among numbers": (placed(NUMBERS, ["1:30"]), "number", "missing: '1:30'"),
-    "years with 9999": (placed([str(2015 + n % 5) for n in range(80)], ["9999"] * 9), "number",
-                        "add --missing x=9999 "),
-    "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
-}  # fmt: skip
-
-
-DAYS = [18_262 + row * row % 900 + row % 48 / 48 for row in range(ROWS)]
-"""From 2020-01-01 on, in days since 1970."""
-CALENDAR = [pd.Timestamp("1970-01-01") + pd.Timedelta(days=int(day)) for day in DAYS]
-COUNTED = {
-    "whole days": ("days as Excel", "date", [f"{25_569 + day:.0f}" for day in DAYS]),
-    "days": ("days as Excel", "visit_date", [f"{25_569 + day:.5f}" for day in DAYS]),
-    "days, with a comma": (
-        "days as Excel", "Datum", [f"{25_569 + day:.2f}".replace(".", ",") for day in DAYS],
+    "some amounts above 0": (
+        np.where(POSITIVE & (X > 0.7), 100 * NUMBERS, 0).round(2),
+        "it is not '0' only where the target is 'yes'",
     ),
-    "seconds": ("seconds", "time", [f"{86_400 * day:.0f}" for day in DAYS]),
-    "seconds with a point": ("seconds", "timestamp", [f"{86_400 * day:.1f}" for day in DAYS]),
-    "milliseconds": ("milliseconds", "created_at", [f"{8.64e7 * day:.0f}" for day in DAYS]),
-    "milliseconds, shortened": ("milliseconds", "ts", [f"{8.64e7 * day:.8E}" for day in DAYS]),
-    "microseconds": ("microseconds", "event_time", [f"{8.64e10 * day:.0f}" for day in DAYS]),
-    "short years": ("dates as %y%m%d?", "visit_date", [f"{day:%y%m%d}" for day in CALENDAR]),
-    "days of a year": ("dates as %Y%j?", "Datum", [f"{day:%Y%j}" for day in CALENDAR]),
-    "nanoseconds": ("nanoseconds", "epoch", [f"{8.64e13 * day:.0f}" for day in DAYS]),
-}  # fmt: skip
+    "a code for a class": (np.where(POSITIVE, "B", "A"), "AUC 1.000"),
+    "a score from later": ((10 * CLASSES + DRAWS.normal(size=N)).round(3), "AUC 1.000"),
+}
+AGES = DRAWS.integers(18, 95, N)
+SCALE = DRAWS.integers(1, 6, N)
+SENTINELS = {
+    "-200": (with_sentinel((300 * NUMBERS).round(1), "-200", 0.05), "-200"),
+    "999": (with_sentinel(AGES, "999", 0.05), "999"),
+    "365243": (with_sentinel([-int(5000 * x) for x in NUMBERS], "365243", 0.2), "365243"),
+    "-99": (with_sentinel(AGES, "-99", 0.02), "-99"),
+    "9999-12-31": (with_sentinel(DATES, "9999-12-31", 0.1), "9999-12-31"),
+    "a date as written": (
+        with_sentinel(
+            [f"{1 + row % 28:02}.{1 + row % 12:02}.2024" for row in range(N)], "31.12.9999", 0.1
+        ),
+        "31.12.9999",
+    ),
+    "-1 below counts": (with_sentinel(DRAWS.poisson(1.5, N), "-1", 0.2), "-1"),
+    "-9 below a scale": (with_sentinel(SCALE, "-9", 0.1), "-9"),
+    "88 beside 99": (with_sentinel(with_sentinel(SCALE, "88", 0.1), "99", 0.05), "88"),
+    "99 beside 98": (with_sentinel(with_sentinel(SCALE, "98", 0.1), "99", 0.05), "99"),
+    "8 beside 9": (with_sentinel(with_sentinel(SCALE, "8", 0.1), "9", 0.05), "8"),
+    "9 beside 0 and 1": (with_sentinel(EVEN.astype(int), "9", 0.05), "9"),
+    "a single 9 beside 0 and 1": ([*EVEN[1:].astype(int), "9"], "9"),
+    "-1 beside 0 and 1": (with_sentinel(EVEN.astype(int), "-1", 0.1), "-1"),
+    "-1 beside 1 and 2": (with_sentinel(EVEN + 1, "-1", 0.1), "-1"),
+    "0 between -1 and 1": (with_sentinel(2 * EVEN - 1, "0", 0.1), "0"),
+    "0 among weights": (with_sentinel((31 + 90 * DRAWS.random(N)).round(1), "0.0", 0.2), "0"),
+}
+IDS = {
+    "spread evenly": DRAWS.permutation(np.arange(N) * 977 + DRAWS.integers(0, 900, N)).tolist(),
+    "consecutive": range(1000, 1000 + N),
+    "texts": [f"P-{row:05}" for row in range(N)],
+}
+DIGITS = np.random.default_rng(61).integers(10**9, 10**10, N)
+PHONES = [f"{(1, 49, 44, 91, 33)[row % 5]}{digits}" for row, digits in enumerate(DIGITS)]
+NOT_SAID = {
+    "a leak": {
+        "it goes with a class": X.round(3),
+        "numbers, often missing": [
+            None if row % 4 else x.round(3) for row, x in enumerate(NUMBERS)
+        ],
+        "dates, often missing": [None if row % 3 else day for row, day in enumerate(DATES)],
+    },
+    "an id": {
+        "skewed": [int(1e4 * x) for x in NUMBERS],
+        "Brazilian": [f"R$ {1e5 * x:,.2f}".translate(str.maketrans(",.", ".,")) for x in NUMBERS],
+        "Swiss": [f"{1e5 * x:,.2f}".replace(",", "’") for x in NUMBERS],
+        "even, and it goes with the target": (1e6 * (X.argsort().argsort() + 0.5) / N).astype(int),
+    },
+    "--missing": {
+        "ages": AGES,
+        "a top": np.minimum(100 * NUMBERS, 300).round(1),
+        "zeros": np.where(X > 0, NUMBERS, 0).round(3),
+        "dates": DATES,
+        "normal": X.round(2),
+        "a scale": SCALE,
+        "three numbers": np.sign(X.round()).astype(int),
+        "counts": DRAWS.poisson(2, N),
+        "6 beside a scale": with_sentinel(SCALE, "6", 0.05),
+        "2 beside 0 and 1": with_sentinel(EVEN.astype(int), "2", 0.05),
+    },
+    "would be": {
+        "phone": PHONES,
+        "daytime_phone": PHONES,
+        "income": DRAWS.integers(20_000, 60_000, N).astype(str),
+        "day": DRAWS.integers(1, 32, N).astype(str),
+        "time_to_event": DRAWS.exponential(30_000, N).round(1).astype(str),
+        "ts_id": DRAWS.integers(10**12, 2 * 10**12, N).astype(str),
+    },
+}
+"""Columns of which something is not said; some by the name that they have in the table."""
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_numbers_that_count_a_date_are_named(tmp_path, name):
-    told, called, cells = COUNTED[name]
-    found = next(c for c in seen(tmp_path, table(**{called: cells})).columns if c.name == called)
-    assert found.suspicious[0 if found.type == "number" else 1].startswith(told)
+@together
+@pytest.mark.parametrize("name", READ)
+def test_a_column_is_what_its_public_cells_say(name):
+    cells, kind, said = READ[name]
+    found = seen(cells)
+    assert (found.dropped or found.encoding.kind) == kind
+    assert said in "; ".join(found.suspicious)
+
+
+@together
+@pytest.mark.parametrize("name", TABLE["counted"])
+def test_numbers_that_count_a_date_are_named(name):
+    said, called, cell = TABLE["counted"][name]
+    days = [18_262 + row * row % 900 + row % 48 / 48 for row in range(PUBLIC)]  # from 2020 on
+    found = seen([eval(cell, {"day": day, "date": of_day}) for day in days], called)
+    assert found.suspicious[0 if found.type == "number" else 1].startswith(said)
     assert "would be 202" in "; ".join(found.suspicious)
     assert found.dropped == ""
 
 
-DRAWS = np.random.default_rng(61)
-PHONES = [f"{prefix}{digits}" for prefix, digits in zip(
-    ["1", "49", "44", "91", "33"] * (ROWS // 5), DRAWS.integers(10**9, 10**10, ROWS), strict=True,
-)]  # fmt: skip
+@together
+@pytest.mark.parametrize("name", LEAKS)
+def test_what_reveals_a_class_is_a_leak(name):
+    values, said = LEAKS[name]
+    found = seen(values)
+    assert (found.dropped, found.encoding.kind) == ("leak", "drop")
+    assert said in found.suspicious[0]
 
 
+@together
+@pytest.mark.parametrize("name", IDS)
+def test_ids_are_named(name):
+    assert seen(IDS[name]).dropped == "id"
+
+
+@together
+@pytest.mark.parametrize("name", SENTINELS)
+def test_a_frequent_number_far_outside_is_named_with_its_share(name):
+    values, sentinel = SENTINELS[name]
+    assert f"add --missing x={sentinel} " in "; ".join(seen(values).suspicious)
+
+
+@together
 @pytest.mark.parametrize(
-    ("called", "cells"),
-    [
-        ("phone", PHONES),
-        ("daytime_phone", PHONES),
-        ("income", DRAWS.integers(20_000, 60_000, ROWS).astype(str)),
-        ("day", DRAWS.integers(1, 32, ROWS).astype(str)),
-        ("time_to_event", DRAWS.exponential(30_000, ROWS).round(1).astype(str)),
-        ("ts_id", DRAWS.integers(10**12, 2 * 10**12, ROWS).astype(str)),
-    ],
+    ("said", "called"), [(said, called) for said, columns in NOT_SAID.items() for called in columns]
 )
-def test_ordinary_numbers_are_no_dates(tmp_path, called, cells):
-    found = next(c for c in seen(tmp_path, table(**{called: cells})).columns if c.name == called)
-    assert not any("would be" in remark for remark in found.suspicious)
+def test_what_is_usual_is_not_named(said, called):
+    found = seen(NOT_SAID[said][called], called)
+    assert said not in "; ".join(found.suspicious)
+    assert found.dropped == "" or said not in ("a leak", "an id")
 
 
-@one_in(3, "name", COLUMNS)
-def test_a_column_is_what_its_public_cells_say(tmp_path, name):
-    cells, encoding, told = COLUMNS[name]
-    found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
-    assert encoding is None or found.encoding.kind == encoding
-    assert told in "; ".join(found.suspicious)
+def test_what_names_the_owner_is_no_feature():
+    address = seen(OWNER.str.replace("site", "Street"))
+    assert (address.dropped, address.encoding.kind) == ("owner", "drop")
+    assert seen([f"Street {row % 7}" for row in range(N)]).dropped == ""
+
+
+def test_a_number_for_a_missing_label_is_named():
+    labels = pd.Series([str(each) for each in with_sentinel(EVEN.astype(int), 9, 0.05)])
+    found = target_looked_at(labels, "outcome", Beside())
+    assert found.type == "number"
+    said = "9 in 5 % of the cells is rare beside two labels; add --missing outcome=9 if it means a"
+    assert found.suspicious[0].startswith(said)
+    assert target_looked_at(labels.mask(labels == "9"), "outcome", Beside()).type == "classes"
+
+
+def test_signs_of_a_gap_are_no_labels():
+    labels = pd.Series(with_sentinel(np.where(EVEN, "yes", "no"), ".", 0.05))
+    found = target_looked_at(labels, "outcome", Beside())
+    assert found.encoding.labels == ("no", "yes")
+    assert (
+        found.suspicious[1] == "95 % of the cells are labels; the others (20) count as missing: '.'"
+    )
+    signs = target_looked_at(pd.Series(np.where(EVEN, "+", "-")), "outcome", Beside())
+    assert signs.encoding.labels == ("+", "-")
+
+
+def test_an_index_of_a_parquet_file_is_a_column(tmp_path):
+    frame = pd.DataFrame({"bank": OWNER, "x": X, "y": NUMBERS})
+    frame.set_index("bank").to_parquet(tmp_path / "t.parquet")
+    found = look(str(tmp_path / "t.parquet"), target="y", owner="bank", public=200)
+    assert sorted(found.owners) == sorted(set(OWNER))
+    frame.set_index(["bank", "x"]).to_parquet(tmp_path / "t.parquet")
+    found = look(str(tmp_path / "t.parquet"), target="y", owner="bank", public=200)
+    assert [column.name for column in found.columns] == ["y", "x"]
+
+
+def table(**columns: object) -> pd.DataFrame:
+    """Return rows of three sites in turn, with columns changed or added."""
+    dose = DRAWS.normal(40, 9, 2 * PUBLIC).round(1)
+    made = {
+        "site": ["West", "East", "North"] * (2 * PUBLIC // 3),
+        "age": DRAWS.integers(20, 90, 2 * PUBLIC).astype(str),
+        "dose": dose,
+        "days": (dose / 9 + DRAWS.normal(0, 1, 2 * PUBLIC)).round(1),
+    }
+    return pd.DataFrame(made | columns)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", READ)
 def test_what_is_proposed_is_accepted(tmp_path, command, name):
-    cells, _, _ = COLUMNS[name]
-    table(x=cells).to_csv(tmp_path / "t.csv", index=False)
-    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
+    cells = [*islice(cycle(READ[name][0]), PUBLIC)]
+    table(x=[*cells, *cells]).to_csv(tmp_path / "t.csv", index=False)
+    asked = ("--target", "days", "--owner", "site", "--public", PUBLIC, "--epsilon", 5)
+    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
     command.done("check", tmp_path / "s.toml")
 
 
-def test_who_is_left_out_is_named(tmp_path):
-    by_site = table().sort_values("site", kind="stable")
-    lines = "\n".join(seen(tmp_path, by_site, 100).lines())
-    assert "more than half of their records public" not in lines
-    chosen = seen(tmp_path, by_site, 100, public_seed=1)
-    assert sorted(chosen.owners) == ["East", "North", "West"]
-    assert sum(chosen.owners.values()) == ROWS - 100
-    assert not any("--public-seed" in line for line in chosen.lines())
-    few = table(site=["A", "B", "C"] * 75 + ["D"] * 15)
-    assert "owners too small for the proposal (1 with fewer than 20 records): D (15)" in "\n".join(
-        seen(tmp_path, few.iloc[::-1], 60).lines()
-    )
-
-
 def test_the_line_merges_names_that_look_alike(tmp_path, monkeypatch):
-    sites = ["Clinic A", "clinic a", "Clinic A "] * (ROWS // 3)
-    lines = seen(tmp_path, table(site=sites)).lines()
-    [line] = [each for each in lines if each.startswith("to merge them: ")]
     monkeypatch.chdir(tmp_path)
+    sites = ["Clinic A", "clinic a", "Clinic A "] * (2 * PUBLIC // 3)
+    table(site=sites).to_csv("t.csv", index=False)
+    asked = {"target": "days", "owner": "site", "public": PUBLIC}
+    lines = look("t.csv", **asked).lines()
+    [line] = [each for each in lines if each.startswith("to merge them: ")]
     exec(line.partition('python -c "')[2].removesuffix('"'))
-    merged = look("merged.csv", target="days", owner="site", public=PUBLIC)
-    assert merged.owners == {"Clinic A": ROWS - PUBLIC}
-
-
-@pytest.mark.long
-def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path, command):
-    table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
-    assert proposed(command, tmp_path, "--public-seed", 3, "--epsilon", 5).code == 0
-    assert load(tmp_path / "s.toml")[0].owners.count == 3
-    found = look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC, public_seed=3)
-    assert f"{PUBLIC} rows, chosen at random," in found.lines()[1]
-    said = command.done("check", tmp_path / "s.toml")
-    assert sum(found.owners.values()) == ROWS - PUBLIC
-    assert "chosen at random" in said.err + said.out
-
-
-def test_a_header_that_stands_again_is_refused(tmp_path):
-    table().to_csv(tmp_path / "own.csv", index=False)
-    head, *rows = (tmp_path / "own.csv").read_text(encoding="utf-8").splitlines()
-    again = "\n".join([head, *rows[:-5], head, *rows[-5:]])
-    (tmp_path / "t.csv").write_text(again, encoding="utf-8")
-    asked = {"target": "days", "owner": "site"}
-    with pytest.raises(DataError, match=r"data\.path: .*t\.csv', whose header stands again"):
-        look(str(tmp_path / "t.csv"), **asked, public=PUBLIC)
-    with pytest.raises(DataError, match=r"data\.public_path: .*t\.csv', whose header stands"):
-        look(str(tmp_path / "own.csv"), **asked, public_path=str(tmp_path / "t.csv"))
-
-
-def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):
-    stays = [timedelta(hours=12 * (row % 50)) for row in range(ROWS)]
-    times = [time(row % 24, 30) for row in range(ROWS)]
-    since = pd.Timestamp("2020-01-01", tz="Asia/Kolkata") + pd.to_timedelta(stays)
-    frame = table(stay=stays, at=times, since=since)
-    frame.to_parquet(tmp_path / "t.parquet", index=False)
-    found = look(str(tmp_path / "t.parquet"), target="days", owner="site", public=PUBLIC)
-    kinds = {each.name: each.encoding.kind for each in found.columns}
-    assert (kinds["stay"], kinds["at"], kinds["since"]) == ("number", "number", "number")
-    assert "stay: durations are read in days" in found.lines()
-    assert "since: times are read in days since 1970" in found.lines()
-
-
-@one_in(2, "target", ["days", "classes"])
-def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command, target):
-    """Beside the empty cells, which are none; of public rows nothing is said there."""
-    frame = table()
-    if target == "classes":
-        frame["days"] = ["yes", "no"] * (ROWS // 2)
-    cells = frame["days"].astype(object).tolist()
-    cells[3], cells[5], cells[8] = "<0.5", "unknown", ""
-    frame.assign(days=cells).to_csv(tmp_path / "t.csv", index=False)
-    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
-    said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
-    texts = {"days": "not numbers", "classes": "unknown class '<0.5' (1), 'unknown' (1)"}[target]
-    assert f"{texts}, so missing: 2 cells of the target 'days' (" in said
-    assert "Records without a target: 3." in said
+    assert look("merged.csv", **asked).owners == {"Clinic A": PUBLIC}

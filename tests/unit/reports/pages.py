@@ -15,9 +15,12 @@ from tests.tables import table
 EVIL = "<script>alert('&\"')</script>"
 """A name that would run, were it not escaped."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
+LINES = {"dd", "div", "figcaption", "h1", "h2", "label", "li", "p", "summary", "title", "tr"}
+CELLS = {"td": " | ", "th": " | ", "dt": " | ", "code": " ", "strong": " ", "span": " "}
+"""Elements that end a line of a page as text, and what stands behind others within a line."""
 ADDRESSES = ("src", "href", "srcset", "action", "data", "poster", "background", "formaction")
 
-BASE = fields(**table(__file__, "pages.toml"))
+BASE = fields(**table(__file__, "pages.toml")["base"])
 AS_PUBLISHED = {"privacy": BASE["privacy"] | {"noise": "scalar-as-published"}}
 SWEEP = {"sweep": {"privacy.epsilon": [1.0, 5.0], "channel.loss": [0.0, 0.2]}}
 
@@ -47,9 +50,12 @@ class Seen(HTMLParser):
     words: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    """The words outside drawings, a line for each heading, paragraph, summary or row of a table."""
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
+        self._line = ""
         self.feed(self.text)
         self.close()
         self.faults += [f"<{tag}> is not closed" for tag in self.open]
@@ -67,13 +73,26 @@ class Seen(HTMLParser):
             self.faults.append(f"</{tag}> closes {self.open[-1:]}")
             return
         self.open.pop()
+        if tag in CELLS:
+            self._line += CELLS[tag]
+        elif tag in LINES and self._line.strip(" |\n") != "":
+            self.lines.append(" ".join(self._line.split()).removesuffix(" |"))
+        self._line = "" if tag in LINES else self._line
 
     def handle_data(self, data: str) -> None:
         if self.open[-1:] not in (["script"], ["style"]):
             self.words.append(data)
+            if "svg" not in self.open:
+                self._line += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def answer(self) -> list[str]:
+        """Its lines up to how the result is made again, which differs from machine to machine."""
+        end = self.lines.index("Reproduction") if "Reproduction" in self.lines else None
+        return self.lines[:end]
 
     @property
     def said(self) -> str:

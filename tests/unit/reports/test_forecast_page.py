@@ -1,7 +1,9 @@
 """The page of a forecast answers at each ε that was tried, and lists owners by difference."""
 
+import difflib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.gains import FACTORS, Asked
 from asyncdp_sim.reports import page
 from asyncdp_sim.sentences.forecast import as_json, beside, owners
+from tests.cli.pages import alike
 from tests.unit.reports.pages import BASE, Seen, scenario
 
 OWNERS = BASE["owners"] | {"names": ["Ann", "Bob", "Café"]}
@@ -64,11 +67,32 @@ def test_one_budget_is_chosen_and_each_has_its_decision_and_its_owners(content, 
     assert len(re.findall(r'<div class="at at-', drawn.text)) == 2 * len(FACTORS)
 
 
-def test_without_other_budgets_there_is_nothing_to_choose(seen):
-    drawn = seen(budgets=[])
-    assert drawn.all("input") == []
-    assert ":has(" not in drawn.text
-    assert "alone: error of an owner" in drawn.text
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["owners", "one-budget", "their-mean-alone", "other-protocols"])
+def test_a_page_reads_as_it_is_kept(name, content, seen, file_regression):
+    """Whole, or of other protocols what they add to the page."""
+    sums = {
+        "protocol": "sums of answers",
+        "settings": {"privacy": {"delta": 1e-6}},
+        "refused": None,
+        "consortium": content["consortium"],
+        "owners": [],
+        "difference": {"gain": 0.3, "low": 0.1, "high": 0.5},
+    }
+    refused = {"protocol": "noisy second moments", "refused": "given mlp", "difference": None}
+    changed = {
+        "one-budget": {"budgets": []},
+        "their-mean-alone": {"budgets": [], "owners": []},
+        "other-protocols": {"alternatives": [sums, sums | refused]},
+    }.get(name, {})
+    drawn = seen(**changed)
+    lines = drawn.answer
+    assert ("budgets" in changed) == (drawn.all("input") == [] and ":has(" not in drawn.text)
+    if name == "other-protocols":
+        lines = [*difflib.unified_diff(seen().answer, lines, n=0, lineterm="")][2:]
+    file = Path(__file__).parent / "printed" / f"forecast-{name}.txt"
+    text = "\n".join([*lines, ""])
+    file_regression.check(text, encoding="utf-8", fullpath=file, check_fn=alike)
 
 
 def test_owners_stand_in_the_order_of_their_differences(content):
@@ -106,38 +130,8 @@ def test_beside_the_mean_gain_of_public_rows_stands_its_picture_by_epsilon(conte
     assert here == nobody[1]["epsilon"]
 
 
-@pytest.mark.parametrize("single", [True, False], ids=["owners", "their mean alone"])
-def test_figures_are_counted_from_the_first_that_is_there(single, content, seen):
-    listed = content["owners"] if single else []
-    drawn = seen(budgets=[], owners=listed)
-    numbers = re.findall(r"Figure (\d)\. ", drawn.text)
-    places = sorted({int(number) for number in numbers})
-    assert places == list(range(1, 1 + len(places)))
-    assert len(places) == 1 + single
-
-
 def test_gains_on_the_screen_have_the_digits_that_their_interval_allows():
     errors = {"own": 2.0, "joint": 3.0, "adapted": 2.0, "verdict": "undecided"}
     gain = {"gain": 0.000254, "low": -0.00322, "high": 0.00373, "break_even": None}
     [_, row] = owners([{"owner": 1, "name": None, "records": 10, "epsilon": 1.0} | errors | gain])
     assert row[5:8] == ["0.0003", "-0.0032", "0.0037"]
-
-
-def test_other_protocols_at_the_same_epsilon_have_a_table(content, seen):
-    assert "Other protocols" not in seen().text
-    sums = {
-        "protocol": "sums of answers",
-        "settings": {"privacy": {"delta": 1e-6}},
-        "refused": None,
-        "consortium": content["consortium"],
-        "owners": [],
-        "difference": {"gain": 0.3, "low": 0.1, "high": 0.5},
-    }
-    refused = {"protocol": "noisy second moments", "refused": "given mlp", "difference": None}
-    drawn = seen(alternatives=[sums, sums | refused])
-    assert "as in the scenario" in drawn.text
-    assert "sums of answers, δ = 1e-06" in drawn.text
-    better = "Better protocol: sums of answers, δ = 1e-06: the average owner gains 0.30"
-    unit = f" {content['unit']}" if content["unit"] else ""
-    assert f"{better}{unit} (0.10 to 0.50) more" in drawn.text
-    assert "noisy second moments: given mlp" in drawn.text

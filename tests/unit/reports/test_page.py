@@ -1,5 +1,6 @@
 """A page stands on its own: whole, escaped, of one address, the same twice, and never mild."""
 
+import difflib
 import json
 import re
 from base64 import b64encode
@@ -10,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.comparisons.comparison import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
@@ -18,18 +18,19 @@ from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, inline
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import LARGEST, page, write_report
-from asyncdp_sim.reports.answer import banner, of_result
-from asyncdp_sim.reports.answer import owners as owners_of
+from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.page import _first_events, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario.catalogue import catalogue
-from asyncdp_sim.sentences.forecast import as_json, decide
+from asyncdp_sim.sentences.forecast import as_json
 from asyncdp_sim.sentences.label import label
-from asyncdp_sim.sentences.result import figures, warnings_first
+from asyncdp_sim.sentences.result import warnings_first
+from tests.cli.pages import alike
 from tests.fingerprints.fingerprint import cells, small
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
 
@@ -89,54 +90,65 @@ def test_the_first_screen_is_the_answer(of_run, of_sweep):
         folded = [name for name, _ in seen.elements].index("details")
         assert [each for each in seen.elements[:folded] if each[0] == "svg"] != []
         assert all("open" not in each for each in seen.all("details"))
-    for word in ("Whether owners gain by joining is not judged: no rows are kept apart", "How soon",
-                 "At what privacy ε = 1 per owner for the whole run", "How sure"):  # fmt: skip
-        assert word in of_run.said
-    assert "the least possible loss" in of_run.said
-    least, largest = re.findall(r"ψ at the end ([\d.]+) to ([\d.]+) over cells", of_sweep.said)[0]
-    assert float(least) < float(largest)
-    assert f"The smallest ψ is {least}, with " in of_sweep.said
+
+
+PARTS = table(__file__, "pages.toml")["parts"]
+"""Pages that differ from the first one's, by what their scenarios have besides."""
 
 
 @pytest.mark.long
-def test_a_sweeps_page_is_of_no_single_cell(of_run, of_sweep):
-    assert "Privacy of each owner" in of_run.text
-    assert "Privacy of each owner" not in of_sweep.text
-    assert any("movable" in str(each.get("class")) for each in of_run.all("div"))
-    assert not any("movable" in str(each.get("class")) for each in of_sweep.all("div"))
-
-
-@pytest.mark.long
-def test_a_forecast_has_a_page(place):
-    file = place / "soon.json"
-    made = forecast(scenario(), judged=None)
-    file.write_text(as_json(made))
-    seen = Seen(page([file]))
+@pytest.mark.parametrize("name", ["run", "sweep", "comparison", "forecast", *PARTS])
+def test_a_page_reads_as_it_is_kept(name, of_run, of_sweep, result, place, file_regression):
+    """Whole, or as far as it differs from the page of the run."""
+    if name in ("run", "sweep"):
+        seen = of_run if name == "run" else of_sweep
+    elif name == "comparison":
+        louder = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
+        seen = Seen(page([result, louder]))
+    elif name == "forecast":
+        (place / "soon.json").write_text(as_json(forecast(scenario(), judged=None)))
+        seen = Seen(page([place / "soon.json"]))
+    else:
+        seen = Seen(page([written(place / name, **_inner(PARTS[name]))]))
     assert seen.faults == seen.foreign == []
-    assert decide(made).how_soon in seen.said
-    assert "No private record was read" in seen.said
-    assert all(str(name) in seen.said for name in made.participants.numbers)
-    assert write_report([file]) == place / "soon.html"
-    old = json.loads(as_json(made))
-    del old["decision"]
-    file.write_text(json.dumps(old))
+    lines = seen.answer
+    if name in PARTS:
+        lines = [*difflib.unified_diff(of_run.answer, lines, n=0, lineterm="")][2:]
+    file = Path(__file__).parent / "printed" / f"{name}.txt"
+    text = "\n".join([*lines, ""])
+    file_regression.check(text, encoding="utf-8", fullpath=file, check_fn=alike)
+
+
+def _inner(parts):
+    """Return parts of a scenario; those that are said to be joined go into the usual ones."""
+    joined = parts.get("joined", {})
+    others = {key: value for key, value in parts.items() if key != "joined"}
+    return others | {key: BASE[key] | value for key, value in joined.items()}
+
+
+@pytest.mark.long
+def test_pages_are_written_where_their_results_lie(result, place):
+    other = written(place / "other", privacy=BASE["privacy"] | {"epsilon": 1000.0})
+    own = write_report([result])
+    assert write_report([result, other]) == result / "comparison.html"
+    assert own.read_text(encoding="utf-8") == page([result])  # not replaced
+    file, made = place / "old.json", json.loads(as_json(forecast(scenario(), judged=None)))
+    file.write_text(json.dumps(made))
+    assert write_report([file]) == place / "old.html"
+    del made["decision"]
+    file.write_text(json.dumps(made))
     with pytest.raises(ResultError, match="older version"):
         page([file])
 
 
 @pytest.mark.long
-def test_several_results_are_compared(result, place):
-    other = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
-    seen = Seen(page([result, other]))
-    assert seen.faults == seen.foreign == []
-    own = write_report([result])
-    assert write_report([result, other]) == result / "comparison.html"
-    assert own.read_text(encoding="utf-8") == page([result])  # not replaced
-    compared = compare([result, other])
-    assert "louder against result: no certain difference in ψ." in seen.said
-    assert compared.others[0].together[1:] in seen.said
-    assert "privacy.epsilon" in seen.said
-    assert all(text in seen.said for text in compared.labels.values())
+def test_the_energy_that_is_forecast_is_what_is_measured(place):
+    powered = PARTS["energy"]
+    said = forecast(scenario(**powered), judged=None)
+    summary = read_manifest(written(place / "powered", **powered))["summary"]
+    assert said.energy is not None
+    for name in ("joules", "bytes_sent", "bytes_received"):
+        assert getattr(said.energy, name) == pytest.approx(summary[name], rel=0.1)
 
 
 @one_in(2, "of", ["of_run", "of_sweep"])
@@ -151,6 +163,11 @@ def test_names_and_titles_are_text(of, request):
         assert "Ann & Sons" in seen.said
         assert "Ann &amp; Sons" in seen.text
         assert "`" not in seen.said
+
+
+def test_columns_are_those_of_the_tables_that_are_there(of_run):
+    assert "updates.parquet" in of_run.said
+    assert "events.parquet" not in of_run.said
 
 
 def test_no_script_but_its_own_may_run(of_run):
@@ -180,37 +197,6 @@ def test_the_same_bytes_twice_and_by_the_command(of_run, result, tmp_path, comma
     assert out.read_bytes() == of_run.text.encode()
     assert not re.search(r"20\d\d-\d\d-\d\d", of_run.text)
     assert str(result.parent) not in of_run.text
-
-
-@pytest.mark.long
-def test_numbers_have_intervals_and_predictions_beside_them(of_run, result):
-    manifest = read_manifest(result)
-    low, high = manifest["summary"]["intervals"]["throughput"]
-    predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
-    assert predicted["throughput"] is not None
-    row = re.search(r"<tr>(?:(?!</tr>).)*<code>throughput</code>.*?</tr>", of_run.text, re.S)
-    assert row is not None
-    assert f"{low:.3g} to {high:.3g}" in row.group()
-    assert f">{predicted['throughput']:.3g}" in row.group()
-    assert "updates / time unit" in row.group()
-
-
-def test_each_owner_is_there_by_name_with_what_was_charged(of_run, result):
-    found = Result.read(result)
-    charged = found.of_owners("epsilon_spent").max(axis=0)
-    for name, spent in zip(BASE["owners"]["names"], charged, strict=True):  # type: ignore[index]
-        assert name in of_run.said
-        assert f"{spent:.3g}" in of_run.said
-
-
-@pytest.mark.long
-def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep):
-    assert "NOT PRIVATE as claimed" in of_sweep.said
-    assert [each["class"] for each in of_sweep.all("p") if "banner" in str(each.get("class"))] == [
-        "banner broken"
-    ]
-    for words in ("ε = 1", "ε = 5", "loss = 0", "loss = 0.2", "4 finished cells"):
-        assert words in of_sweep.said
 
 
 def test_a_banner_says_the_label_and_is_never_milder(result, place):
@@ -256,12 +242,6 @@ def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     assert np.array_equal(again, spacetime.events_of(Result.read(kept), 1))
 
 
-def test_columns_are_those_of_the_tables_that_are_there(of_run):
-    assert "updates.parquet" in of_run.said
-    assert "events.parquet" not in of_run.said
-    assert "The owner's number, the same in all tables" in of_run.said
-
-
 @pytest.mark.long
 def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result):
     points = np.random.default_rng(1).normal(size=(2, 2500))
@@ -295,70 +275,10 @@ def test_a_table_goes_by_its_name(tmp_path):
     assert (len(gone["lines"]) > 0) != (gone["note"] != "")
 
 
-@pytest.mark.long
-def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tmp_path):
-    names = [str(number) for number in range(1, 16)]
-    owners = {"count": 15, "records": 20, "names": names}
-    seen = Seen(page([written(tmp_path / "many", owners=owners)]))
-    assert "3 more owners" in " ".join(seen.words)
-    assert '<th scope="col">name</th>' not in seen.text
-    assert seen.faults == []
-    found = owners_of(Result.read(tmp_path / "many"))
-    assert [row[0] for table in found for row in table.rows[1:]] == names
-
-
-def test_a_result_that_claims_nothing_breaks_no_claim(tmp_path):
-    place = written(tmp_path / "open", privacy={"mechanism": "none"})
-    facts = {fact.name: fact.value for fact in of_result(Result.read(place)).facts}
-    assert facts["Private as stated"] == "no claim"
-    assert dict(figures(read_manifest(place)))["private"] == "nothing is claimed (no finite ε)"
-
-
-def test_a_diverged_run_has_a_page_and_one_of_a_thing_is_in_the_singular(tmp_path):
-    parts = {
-        "algorithm": {"kind": "async-gossip", "step": 1e150},
-        "model": BASE["model"] | {"theta_max": 1e300},
-    }
-    for updates, text in ((9, "∞ times the least possible loss"), (1, "per owner over 1 answer, ")):
-        run = {"updates": updates, "replicates": 1}
-        place = written(tmp_path / str(updates), **parts, run=run)
-        said = " ".join(Seen(page([place])).words)
-        assert text in said
-        assert "no interval of one run" in said
-
-
-@pytest.mark.long
-def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path):
-    seen = Seen(page([written(tmp_path / "one", run={"updates": 25, "replicates": 1})]))
-    said = " ".join(seen.words)
-    assert "psi_final.median" in said
-    assert "psi_final.q25" not in said
-    assert re.search(r"Figure 1\. After 25 updates ψ is [\d.]+\. One replicate's relative", said)
-    assert "band" not in said.partition("Figure 1. ")[2].partition("Figure 2. ")[0]
-
-
-def test_figures_do_not_repeat_what_the_page_says_once(of_run):
-    said = " ".join(of_run.words)
-    first = said.partition("Figure 1. ")[2]
-    assert first.startswith("After 25 updates the median ψ is ")
-    assert ". Median (line) and 25–75 % band" in first
-    assert "replicates, ε = 1, seed" not in said.partition("Figure 1. ")[2]
-
-
-def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path):
-    rounds = {"protocol": {"kind": "rounds"}, "compute": {"kind": "none"}}
-    algorithm = {"kind": "collab-2", "step": 1.0}
-    result = written(tmp_path / "still", **rounds, algorithm=algorithm)
-    seen = Seen(page([result]))
-    assert "Not drawn: nothing takes time." in " ".join(seen.words)
-    assert not any("movable" in str(each.get("class")) for each in seen.all("div"))
-
-
 # Every entry of the catalogue has a page, whatever it is made of.
 
-pytestmark = pytest.mark.nightly
 
-
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [entry.name for entry in catalogue()])
 def test_a_cell_has_a_page(name, tmp_path):
     [*_, cell] = cells(name)
