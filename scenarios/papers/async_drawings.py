@@ -23,9 +23,8 @@ from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
 from scenarios.papers.claims import result
-from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
-from scenarios.papers.replayed import order_claims
 
 REQUEST, BROADCAST = "request", "broadcast"
 WINDOW = (0.0, 6.0)
@@ -162,8 +161,5 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
     return drawn
 
 
-VARIANTS = {AS_PUBLISHED: ()}
-"""There is no other text to them, and their answers are private."""
-THE_ORDER = order_claims(tuple(VARIANTS))
 FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
 """In the paper's order."""

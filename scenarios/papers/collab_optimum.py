@@ -25,7 +25,7 @@ from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Range, result
-from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import objective_of
 from scenarios.papers.problem import scenario as scenario_of
 
@@ -122,6 +122,5 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     ]
 
 
-VARIANTS = {AS_PUBLISHED: ()}
 FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
 """No figure of the paper, but what all of them are measured against."""
