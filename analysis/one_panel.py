@@ -67,3 +67,19 @@ def one_panel(
     said = Declaration([Panel(marks, *sides)], (6.5, height), title, note=note)
     of = shown if isinstance(shown, Label) else label(shown)
     return Picture(name, said, table, caption, of)
+
+
+def captioned(
+    name: str,
+    title: str,
+    marks: Sequence[Layer],
+    sides: tuple[Side, Side],
+    table: Columns,
+    shown: Sequence[Result] | Label = PUBLIC,
+    height: float = 3.2,
+    **values: object,
+) -> Picture:
+    """Return such a picture with the caption and note of its name, and these values in them."""
+    note = text(name, "note", **values) if "note" in _TEXTS[name] else ""
+    caption = text(name, "caption", **values)
+    return one_panel(name, title, marks, sides, caption, table, shown, height, note)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.one_panel import DOTS, one_panel, text, written
+from analysis.one_panel import DOTS, captioned, written
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
@@ -97,10 +97,12 @@ def by_servers(rows: pd.DataFrame) -> Picture:
         Side("servers that collude $\\tau$", ticks=range(1, most + 1)),
         Side("error of the best guess (relative)", limits=(-0.03, 1.05), grid=True),
     )
-    window, additive = int(least["window"]), least["additive"]
-    caption = text("curious-servers", window=window, additive=additive)
     table = {name: column.to_numpy() for name, column in rows.items()}
-    return one_panel("curious-servers", title, marks, sides, caption, table, NO_GUARANTEE)
+    window, additive = int(least["window"]), least["additive"]
+    return captioned(
+        "curious-servers", title, marks, sides, table, NO_GUARANTEE,
+        window=window, additive=additive,
+    )  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL, Estimate
@@ -234,10 +234,9 @@ def picture(answers: pd.DataFrame) -> Picture:
             labels=names,
         ),
     )
-    note = text("decisions")
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: clear[name].to_numpy() for name in kept}
-    return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
+    return captioned("decisions", title(answers), marks, sides, table, height=5.2)
 
 
 def _in_rows(value: Array, row: Array, low: Array, high: Array) -> Layer:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, captioned, written
 from analysis.studies.where_it_ends import online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
@@ -19,7 +19,6 @@ from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, Moves, copies, long_run, pace, while_it_lasts
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
@@ -151,17 +150,15 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("mean time from one absence to the next (units)", log=True),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = text("long-absence", share=share)
     table = {
         "cycle": np.array([*CYCLES, np.nan]),
         "psi": mean,
         "two_standard_errors": about,
         "predicted": exact,
     }
-    results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
+    results = [cell.result for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    note = text("long-absence", "note", psi=PSI)
-    return [one_panel("long-absence", title, marks, sides, caption, table, results, note=note)]
+    return [captioned("long-absence", title, marks, sides, table, results, share=share, psi=PSI)]
 
 
 def leaving_pays(share: str, cycle: float) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.again import traces_of
-from analysis.one_panel import TRUTH, one_panel, text, written
+from analysis.one_panel import TRUTH, captioned, written
 from analysis.studies.over_distance import LEVELS, distances, rows
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
@@ -229,12 +229,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         ),
         Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
     )
-    caption = text("message-sums", few=FEW)
     table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
-    results = [cell.result for cell in sweep.cells]
-    title = no_bound(tables)
-    note = text("message-sums", "note")
-    return [one_panel("message-sums", title, marks, sides, caption, table, results, note=note)]
+    results, title = [cell.result for cell in sweep.cells], no_bound(tables)
+    return [captioned("message-sums", title, marks, sides, table, results, few=FEW)]
 
 
 def no_bound(tables: Sequence[Columns]) -> str:

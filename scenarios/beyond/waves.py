@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel, text
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, captioned
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
@@ -130,11 +129,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
         Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
     )
-    caption = text("with-and-without")
     table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
-    results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    title = growing(*grown)
-    return [one_panel("with-and-without", title, marks, sides, caption, table, results)]
+    results = [cell.result for cell in sweep.cells]
+    return [captioned("with-and-without", growing(*grown), marks, sides, table, results)]
 
 
 def growing(waves: tuple[float, float], without: tuple[float, float]) -> str:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from analysis.again import traces_of
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
-from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, TRUTH, captioned, written
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
@@ -238,12 +238,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         ),
         Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
     )
-    caption = text("threat-models", rounds=DRAWN)
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    note = text("threat-models", "note")
-    title, name = learned(mean, most), "threat-models"
-    return [one_panel(name, title, marks, sides, caption, table, results, 2.6, note)]
+    title = learned(mean, most)
+    return [captioned("threat-models", title, marks, sides, table, results, 2.6, rounds=DRAWN)]
 
 
 def learned(mean: Array, most: Array) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from analysis.again import traces_of
-from analysis.one_panel import PSI, TRUTH, one_panel, text, written
+from analysis.one_panel import PSI, TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
 from asyncdp_sim.figures.drawer import Layer, Side, measured
@@ -327,11 +327,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
             grid=True,
         ),
     )
-    caption = text("price-of-secure-sums")
     results = [each.result for each in sweep.cells]
-    note = text("price-of-secure-sums", "note", psi=PSI)
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
-    return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
+    return [captioned(name, title, marks, sides, table, results, psi=PSI)]
 
 
 def where_they_open(opened: Array, ratio: Array) -> str:
