@@ -9,18 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.exact import per_update
 from analysis.exact.gossip_map import GossipMap
-from analysis.exact.per_update import (
-    CentralMoments,
-    Initial,
-    Moments,
-    Shape,
-    form_of,
-    started,
-    variances,
-)
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
+from asyncdp_sim.network import Network, simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Turn:
 
     @classmethod
     def every(
-        cls, process: GossipMap, noise: Shape, spread: SampleSpread | None = None
+        cls, process: GossipMap, noise: per_update.Shape, spread: SampleSpread | None = None
     ) -> "list[Turn]":
         """Return those of all owners; the last two parameters as for ``per_update.moments``."""
         size, p = process.n_owners + 1, process.n_features
@@ -61,7 +56,7 @@ class Turn:
             for row, part, moved in ((0, central, process.central_drift), (i + 1, own, drift)):
                 factor[row], shift[row] = 0.0, moved
                 factor[row][:, pair] = part[:, None] / 2  # of the mean of both models
-            step, form = float(process.step[i]), form_of(process, noise)
+            step, form = float(process.step[i]), per_update.form_of(process, noise)
             found.append(cls(i, factor.reshape(size * p, -1), shift.ravel(), form, step, spread))
         return found
 
@@ -92,8 +87,8 @@ class Turn:
         return moved + chance[:, None] * self.shift, found
 
 
-def _start(process: GossipMap, initial: Initial, events: int) -> tuple[Array, Array]:
-    v, u = started(process, initial)
+def _start(process: GossipMap, initial: per_update.Initial, events: int) -> tuple[Array, Array]:
+    v, u = per_update.started(process, initial)
     return np.tile(v.ravel(), (events, 1)), np.tile(u.reshape(v.size, -1), (events, 1, 1))
 
 
@@ -111,10 +106,10 @@ def capped_moments(
     answers: Ints,
     noise_variance: Array | None = None,
     *,
-    noise: Shape = "vector",
-    initial: Initial = "zeros",
+    noise: per_update.Shape = "vector",
+    initial: per_update.Initial = "zeros",
     spread: SampleSpread | None = None,
-) -> Moments:
+) -> per_update.Moments:
     """Run the recursion over the counts m_i of answers so far: exact, whatever the caps.
 
     Until its K_i-th answer owner i is next with probability π_i/Σ π_j over those that are not
@@ -144,7 +139,8 @@ def capped_moments(
     n, p, units = process.n_owners, process.n_features, np.eye(process.n_owners, dtype=np.int64)
     caps = np.minimum(answers, process.updates)
     caps = caps * (process.probability > 0)  # who never has an update is not waited for
-    levels, turns = variances(process, noise_variance), Turn.every(process, noise, spread)
+    levels = per_update.variances(process, noise_variance)
+    turns = Turn.every(process, noise, spread)
     counts, chance = np.zeros((1, n), dtype=np.int64), np.ones(1)
     v, u = _start(process, initial, 1)
     mean, second = [v[0, :p]], [u[0, :p, :p]]
@@ -171,7 +167,7 @@ def capped_moments(
             mean.append(v[:, :p].sum(axis=0))
             second.append(u[:, :p, :p].sum(axis=0))
     v, u = v.sum(axis=0).reshape(n + 1, p), u.sum(axis=0).reshape(n + 1, p, n + 1, p)
-    return Moments(
+    return per_update.Moments(
         hessian=process.hessian,
         optimum=process.optimum,
         mean=np.array(mean) + process.optimum,
@@ -188,8 +184,8 @@ def ordered(
     ks: Ints,
     noise_variance: Array | None = None,
     *,
-    noise: Shape = "vector",
-    initial: Initial = "zeros",
+    noise: per_update.Shape = "vector",
+    initial: per_update.Initial = "zeros",
     numbers: Ints | None = None,
     hessian: Array | None = None,
     optimum: Array | None = None,
@@ -217,14 +213,14 @@ def ordered(
     hessian, optimum : array (p, p), array (p,), optional
         Of another quadratic fitness that judges the model; the training one by default.
     """
-    variance, turns = variances(process, noise_variance), Turn.every(process, noise)
+    variance, turns = per_update.variances(process, noise_variance), Turn.every(process, noise)
     levels = variance[owners] if variance.ndim == 1 else variance[owners, numbers]
     (v, u), p = _start(process, initial, len(owners)), process.n_features
     found = []
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for k in range(int(ks[-1]) + 1):
             if k in ks:
-                seen = CentralMoments(
+                seen = per_update.CentralMoments(
                     process.hessian, process.optimum, v[:, :p] + process.optimum, u[:, :p, :p]
                 )
                 found.append(seen.expected_excess(hessian, optimum))
@@ -232,3 +228,51 @@ def ordered(
                 of = np.flatnonzero(owners[:, k] == turn.owner)
                 v[of], u[of] = turn.after(np.ones(len(of)), v[of], u[of], levels[of, k])
     return np.stack(found, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Orders and times of updates, of simulations of a network.
+
+    Attributes
+    ----------
+    owners : array of int (R, K)
+        Owners (from 0) of the updates; −1 after a run's last, and where several make one.
+    numbers : array of int (R, K)
+        How many answers each update's owner had released before, lost ones too; 0 where none is.
+    staleness : array of int (R, K)
+        Updates between each update's read and its use; 0 where owners are −1.
+    times : array (R, K + 1)
+        Time units until update k = 0, 1, …; a run that has ended stays where it ended.
+    """
+
+    owners: Ints
+    numbers: Ints
+    staleness: Ints
+    times: Array
+
+
+def orders(network: Network, count: int, seed: int) -> Orders:
+    """Simulate a network, whose timing does not look at models, so many times.
+
+    Parameters
+    ----------
+    network : Network
+    count : int
+        R ≥ 2.
+    seed : int
+    """
+    streams = Streams(seed).within("forecast", "network")
+    traces = [simulate(network, streams.within(r)) for r in range(count)]
+    longest = max(trace.n_updates for trace in traces)
+    owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
+    numbers = np.zeros((count, longest), dtype=np.int64)
+    staleness = np.zeros_like(numbers)
+    for row, trace in enumerate(traces):
+        if not network.protocol.makes_updates:
+            owners[row, : trace.n_updates] = trace.updates["owner"] - 1
+            numbers[row, : trace.n_updates] = trace.numbers
+            staleness[row, : trace.n_updates] = trace.updates["staleness"]
+        times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
+        times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
+    return Orders(owners, numbers, staleness, times)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.exact.orders import orders
+from analysis.exact.turns import orders
 from analysis.studies.whom_to_ask import TARGET, reached
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic

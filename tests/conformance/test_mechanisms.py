@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.core.arrays import Ints

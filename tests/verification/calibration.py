@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.exact.orders import expected_psi
+from analysis.exact.learning import expected_psi
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, member, members, parse
 from asyncdp_sim.core.streams import Streams

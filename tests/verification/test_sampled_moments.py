@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords

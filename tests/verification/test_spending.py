@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
