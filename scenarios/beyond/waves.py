@@ -24,7 +24,7 @@ from asyncdp_sim.results import Sweep
 from scenarios.beyond.crowds import in_rounds
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
-from scenarios.papers.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
+from scenarios.papers.problem import late_means, mean_psi, objective, psi_around, scenario
 from scenarios.papers.resampled import standard_error
 
 DEGREES = (0.1, 0.3, 0.5)
@@ -104,12 +104,9 @@ def as_low(sweep: Sweep) -> Range:
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over γ, in waves and without."""
     marks, grown, tables = [PREDICTED, MEASURED], list[tuple[float, float]](), list[Columns]()
-    for of, name, color in (
-        (in_waves, "in waves", BLUE),
-        (steady, "without waves", VERMILION),
-    ):
-        late = [late_psi(result(sweep, of(degree))) for degree in DEGREES]
-        mean, about = np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+    kinds = (in_waves, "in waves", BLUE), (steady, "without waves", VERMILION)
+    for of, name, color in kinds:
+        mean, about = late_means(sweep, map(of, DEGREES))
         degrees, psi = course(sweep, of)
         marks.append(Layer("line", degrees, psi, end=name, look={"color": color}))
         ends = np.array([mean, mean - about, mean + about])

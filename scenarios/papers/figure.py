@@ -11,7 +11,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, entry
-from scenarios.papers import claims, exact, replayed
+from scenarios.papers import claims, exact, problem, replayed
 from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, Reason, result
 
 Settings = tuple[str, ...]
@@ -124,11 +124,17 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
     file : Path
     names : mapping
         Readings, numbers, drawings, variants and arrays of claims by the names that the file has
-        for them; readings of :mod:`~scenarios.papers.claims`, :mod:`~scenarios.papers.exact` and
-        :mod:`~scenarios.papers.replayed` are known without.
+        for them; readings of the modules beside this one, which serve many, are known without.
     """
     shared, tables = (tomllib.loads(each.read_text(encoding="utf-8")) for each in (COMMON, file))
-    groups = {**vars(claims), **vars(exact), **vars(replayed), **shared, **shared["reasons"]}
+    groups = {
+        **vars(claims),
+        **vars(exact),
+        **vars(problem),
+        **vars(replayed),
+        **shared,
+        **shared["reasons"],
+    }
     groups |= {**names, **tables.pop("reasons", {}), **tables.pop("variants", {})}
     figures = list[PaperFigure]()
     for name, table in tables.items():

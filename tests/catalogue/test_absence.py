@@ -12,6 +12,7 @@ from scenarios.beyond.crowds import crowd, in_rounds
 from scenarios.beyond.moves import long_run, rounds
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.problem import SURE, mean_psi
 from tests.catalogue.verdicts import verdicts
 
 # Results of others on absence: few replicates are judged, drawn, and planted faults are seen.
@@ -50,7 +51,7 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
     monkeypatch.setattr(absence, "exactly", lambda *_: single)
     low, high = absence.about_exact(sweep, absence.PRESENT)
     assert not low <= absence.bias(sweep, absence.PRESENT) <= high
-    assert abs(absence.off_model(sweep, absence.PRESENT)) > absence.SURE
+    assert abs(absence.off_model(sweep, absence.PRESENT)) > SURE
 
 
 @pytest.mark.long
@@ -63,7 +64,7 @@ def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path):
     assert 200 < lasting.crossing(sweep) < 204
     assert (sweep.directory / "figures" / "long-absence.png").exists()
     anew = lasting.around(sweep, lasting.ANEW)
-    assert not anew[0] <= lasting.mean_psi(sweep, "cycles of 400") <= anew[1]
+    assert not anew[0] <= mean_psi(sweep, "cycles of 400") <= anew[1]
 
 
 # Waves of absence: moments of rounds against played ones, the verdicts, and a planted fault.
