@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, legible
 from asyncdp_sim.results import Result
@@ -23,7 +23,8 @@ PREDICTED = Layer("line", name="predicted (lines)", look={"color": GRAY})
 PSI = "ψ: how far the loss of all records is above the least possible, as a share of it"
 """For notes; ψ is a fit."""
 PUBLIC = Label("No private record is used.", True, 0.0, 0.0, timing_accounted=True, release=True)
-_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+NOTHING: Mapping[str, Any] = {}
+_TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_name("pictures.toml").read_text("utf-8")
 )
 _OFF: dict[str, dict[str, Any]] = {
@@ -38,7 +39,7 @@ _OFF: dict[str, dict[str, Any]] = {
 
 def text(picture: str, part: str = "caption", **values: object) -> str:
     """Return a picture's caption or note, with these values in their places."""
-    return " ".join(_TEXTS[picture][part].split()).format(**values)
+    return " ".join(str(_TEXTS[picture][part]).split()).format(**values)
 
 
 def written(
@@ -69,17 +70,48 @@ def one_panel(
     return Picture(name, said, table, caption, of)
 
 
+def declared(
+    name: str,
+    title: str,
+    marks: Sequence[Layer],
+    height: float = 3.2,
+    x: Mapping[str, Any] = NOTHING,
+    y: Mapping[str, Any] = NOTHING,
+    **values: object,
+) -> Declaration:
+    """Return what is drawn on one panel, with the axes and the note that a picture's name has.
+
+    Parameters
+    ----------
+    x, y : mapping
+        What is calculated of an axis.
+    **values
+        What is filled into the note.
+    """
+    across, up = (_side(_TEXTS[name].get(of, NOTHING), more) for of, more in (("x", x), ("y", y)))
+    note = text(name, "note", **values) if "note" in _TEXTS[name] else ""
+    return Declaration([Panel(marks, across, up)], (6.5, height), title, note=note)
+
+
+def _side(written: Mapping[str, Any], more: Mapping[str, Any]) -> Side:
+    said = {**written, **more}
+    name = str(said.pop("name", "")).replace("{better}", BETTER)
+    low, high = [*said.pop("limits", ()), None, None][:2]
+    return Side(name, limits=(low, high), **said)
+
+
 def captioned(
     name: str,
     title: str,
     marks: Sequence[Layer],
-    sides: tuple[Side, Side],
     table: Columns,
     shown: Sequence[Result] | Label = PUBLIC,
     height: float = 3.2,
+    x: Mapping[str, Any] = NOTHING,
+    y: Mapping[str, Any] = NOTHING,
     **values: object,
 ) -> Picture:
-    """Return such a picture with the caption and note of its name, and these values in them."""
-    note = text(name, "note", **values) if "note" in _TEXTS[name] else ""
-    caption = text(name, "caption", **values)
-    return one_panel(name, title, marks, sides, caption, table, shown, height, note)
+    """Return such a picture, with its table, its caption, and the label of what was run."""
+    said = declared(name, title, marks, height, x, y, **values)
+    of = shown if isinstance(shown, Label) else label(shown)
+    return Picture(name, said, table, text(name, "caption", **values), of)

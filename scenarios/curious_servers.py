@@ -17,7 +17,7 @@ from analysis.one_panel import DOTS, captioned, written
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture, save, write
 from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
@@ -93,15 +93,11 @@ def by_servers(rows: pd.DataFrame) -> Picture:
         f"All but one of {least.uploads:.0f} servers miss a gradient by {100 * least.error:.2g} %; "
         "all of them know it exactly"
     )
-    sides = (
-        Side("servers that collude $\\tau$", ticks=range(1, most + 1)),
-        Side("error of the best guess (relative)", limits=(-0.03, 1.05), grid=True),
-    )
     table = {name: column.to_numpy() for name, column in rows.items()}
     window, additive = int(least["window"]), least["additive"]
     return captioned(
-        "curious-servers", title, marks, sides, table, NO_GUARANTEE,
-        window=window, additive=additive,
+        "curious-servers", title, marks, table, NO_GUARANTEE,
+        x={"ticks": range(1, most + 1)}, window=window, additive=additive,
     )  # fmt: skip
 
 

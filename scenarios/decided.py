@@ -14,7 +14,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL, Estimate
 from asyncdp_sim.decision.gain import verdict_of
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import VERMILION
 from scenarios.decisions import BUDGETS, WAYS, Table, answered, judged, tables, write
@@ -204,22 +204,12 @@ def picture(answers: pd.DataFrame) -> Picture:
         marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
     shown = [name for name in VERDICTS if name in verdict]
     names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
-    sides = (
-        Side(
-            "gain, % of the own model's error",
-            limits=tuple(scaled(REACH)),
-            ticks=scaled(TICKS).tolist(),
-            labels=[f"{each:+}".replace("-", "−") if each else "0" for each in TICKS],
-        ),
-        Side(
-            limits=ends[::-1],
-            ticks=[row[verdict == name].mean() for name in shown],
-            labels=names,
-        ),
-    )
+    x = {"limits": scaled(REACH), "ticks": scaled(TICKS).tolist()}
+    y = {"limits": ends[::-1], "labels": names}
+    y["ticks"] = [row[verdict == name].mean() for name in shown]
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: clear[name].to_numpy() for name in kept}
-    return captioned("decisions", title(answers), marks, sides, table, height=5.2)
+    return captioned("decisions", title(answers), marks, table, height=5.2, x=x, y=y)
 
 
 def _in_rows(value: Array, row: Array, low: Array, high: Array) -> Layer:

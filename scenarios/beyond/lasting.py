@@ -15,7 +15,7 @@ from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, captioned,
 from analysis.studies.where_it_ends import online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
@@ -139,10 +139,6 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("upright", pays, look=TRUTH | {"linestyle": ":"}),
         written(pays, 0.0, number(pays)),
     ]
-    sides = (
-        Side("mean time from one absence to the next (units)", log=True),
-        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
-    )
     table = {
         "cycle": np.array([*CYCLES, np.nan]),
         "psi": mean,
@@ -151,7 +147,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     }
     results = [cell.result for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    return [captioned("long-absence", title, marks, sides, table, results, share=share, psi=PSI)]
+    return [captioned("long-absence", title, marks, table, results, share=share, psi=PSI)]
 
 
 def leaving_pays(share: str, cycle: float) -> str:

@@ -22,7 +22,7 @@ from analysis.one_panel import TRUTH, captioned, written
 from analysis.studies.over_distance import LEVELS, distances, rows
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
@@ -223,15 +223,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     most = max(float(one["hops"][-1]) for one in tables)
     marks.append(Layer("level", y=1.0, look=TRUTH))
     marks.append(written(most + 2, 1.0, "below: the sum is a bound", "inside"))
-    sides = (
-        Side(
-            "hops to the observing owner", limits=(-0.8, most + 2), ticks=range(1, int(most) + 1, 3)
-        ),
-        Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
-    )
+    x = {"limits": (-0.8, most + 2), "ticks": range(1, int(most) + 1, 3)}
     table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     results, title = [cell.result for cell in sweep.cells], no_bound(tables)
-    return [captioned("message-sums", title, marks, sides, table, results, few=FEW)]
+    return [captioned("message-sums", title, marks, table, results, x=x, few=FEW)]
 
 
 def no_bound(tables: Sequence[Columns]) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from analysis.one_panel import TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.results import Result, Sweep
@@ -102,16 +102,12 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("band", times, None, 100 * (gain - about), 100 * (gain + about), look=band),
         Layer("line", times, 100 * gain, look={"color": BLUE}),
     ]
-    sides = (
-        Side("time (units)", limits=(0, float(times[-1]))),
-        Side("more accurate than all alike,\nm = N, % (± 2 standard errors)", grid=True),
-    )
     table = {"time": times, "accuracy_gained": gain, "two_standard_errors": about}
     until = standard_error(lasts, [known], redraws) or 0.0
     title = lasting(times, gain, about, until)
     results = [each for some in runs for each in some]
-    name = "routing-accuracy"
-    return [captioned(name, title, marks, sides, table, results, chosen=CHOSEN, even=EVEN)]
+    name, x = "routing-accuracy", {"limits": (0, float(times[-1]))}
+    return [captioned(name, title, marks, table, results, x=x, chosen=CHOSEN, even=EVEN)]
 
 
 def lasting(times: Array, gain: Array, about: Array, until: float) -> str:

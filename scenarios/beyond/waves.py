@@ -17,7 +17,7 @@ import numpy as np
 from analysis.one_panel import DOTS, MEASURED, PREDICTED, captioned
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
@@ -122,13 +122,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     kept = [scenario(result(sweep, steady(degree))).availability for degree in DEGREES]
     present = [float(np.mean(chances(each))) for each in kept]
     labels = [f"{degree:g}\n{chance:g}" for degree, chance in zip(DEGREES, present, strict=True)]
-    sides = (
-        Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
-        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
-    )
+    x = {"ticks": DEGREES, "labels": labels}
     table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
     results = [cell.result for cell in sweep.cells]
-    return [captioned("with-and-without", growing(*grown), marks, sides, table, results)]
+    return [captioned("with-and-without", growing(*grown), marks, table, results, x=x)]
 
 
 def growing(waves: tuple[float, float], without: tuple[float, float]) -> str:

@@ -86,7 +86,8 @@ def uncertain(values: Array) -> float:
 def late_means(sweep: Sweep, names: Iterable[str]) -> tuple[Array, Array]:
     """Return mean ψ of variants, late in their runs, and two standard errors of each."""
     late = [late_psi(result(sweep, name)) for name in names]
-    return np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+    mean, about = np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+    return mean, about
 
 
 def off_by(values: Array, exact: float) -> float:

@@ -21,7 +21,7 @@ from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
@@ -229,19 +229,11 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("upright", 1.0, look=TRUTH),
         written(1.0, places[-1], "curator", "left"),
     ]
-    sides = (
-        Side(
-            "squared sensitivity, over a curator's\n(dot: mean owner; ◇: most exposed)",
-            log=True,
-            ticks=(0.1, 0.3, 1, 3, 10, 30),
-            grid=True,
-        ),
-        Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
-    )
+    y = {"limits": (len(VIEWS) - 0.5, -0.6), "ticks": places.tolist(), "labels": names}
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
     title = learned(mean, most)
-    return [captioned("threat-models", title, marks, sides, table, results, 2.6, rounds=DRAWN)]
+    return [captioned("threat-models", title, marks, table, results, 2.6, y=y, rounds=DRAWN)]
 
 
 def learned(mean: Array, most: Array) -> str:

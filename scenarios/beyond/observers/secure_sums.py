@@ -19,7 +19,7 @@ from analysis.again import traces_of
 from analysis.one_panel import PSI, TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
-from asyncdp_sim.figures.drawer import Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, estimates, mean_psi_at_end
@@ -312,24 +312,9 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         share, said = np.maximum(table["opened"], LEAST), f"sums that need {name}"
         chosen = ends(table, "ratio")[:, needed == name]
         marks.append(measured(share[needed == name], chosen, name=said, clip_on=False, **look))
-    sides = (
-        Side(
-            "share of sums that open (enough owners stay)",
-            log=True,
-            limits=(LEAST, 1.2),
-            ticks=(LEAST, 0.01, 0.1, 1),
-            labels=("≤ 0.1 %", "1 %", "10 %", "100 %"),
-        ),
-        Side(
-            "mean $\\psi$ over that of single\nanswers (95 % intervals)",
-            log=True,
-            ticks=(0.1, 0.3, 1, 3),
-            grid=True,
-        ),
-    )
     results = [each.result for each in sweep.cells]
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
-    return [captioned(name, title, marks, sides, table, results, psi=PSI)]
+    return [captioned(name, title, marks, table, results, psi=PSI)]
 
 
 def where_they_open(opened: Array, ratio: Array) -> str:
