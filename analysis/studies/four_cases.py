@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from analysis.one_panel import text
-from analysis.papers.grids import Grid
+from analysis.papers import Grid
 from analysis.studies.psi_lines import PSI
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers

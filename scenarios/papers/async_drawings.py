@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from analysis.papers import stars
+from analysis import papers
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.picture import Picture
@@ -145,7 +145,7 @@ def elsewhere(found: Result) -> float:
 def figure_1(sweep: Sweep) -> Sequence[Picture]:
     """Draw the star."""
     return [
-        stars.structure(result(sweep, name), name=f"structure-{name}")
+        papers.structure(result(sweep, name), name=f"structure-{name}")
         for name in (REQUEST, BROADCAST)
     ]
 
@@ -155,7 +155,7 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
     drawn, (start, end) = [], WINDOW
     for name in (REQUEST, BROADCAST):
         found = result(sweep, name)
-        drawn.append(stars.sequence(found, name=f"sequence-{name}"))
+        drawn.append(papers.sequence(found, name=f"sequence-{name}"))
         drawing = spacetime.diagram(found, start=start, end=end, happened=happened(found))
         drawn.append(replace(drawing, name=f"space-time-{name}"))
     return drawn

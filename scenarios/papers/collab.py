@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.papers.boxes import by_iteration
-from analysis.papers.grids import grid
+from analysis.papers import by_iteration, grid
 from analysis.studies import four_cases
 from analysis.studies.four_cases import Case, cases
 from analysis.studies.psi import markers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.papers import alone_against_size
+from analysis.papers import by_size, of_owners
 from analysis.studies.psi import HOSPITAL, hospital_law, markers
 from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
@@ -89,7 +89,7 @@ def exponent(sweep: Sweep, below: float, least: float | None = None) -> float:
 
 def gaining(sweep: Sweep, psi: float) -> float:
     """Return how many hospitals' own optima have a larger ψ than this."""
-    return float(np.count_nonzero(alone_against_size.of_owners(line(sweep.cells[0]))[1] > psi))
+    return float(np.count_nonzero(of_owners(line(sweep.cells[0]))[1] > psi))
 
 
 def gaining_at(sweep: Sweep, epsilon: float) -> float:
@@ -152,7 +152,7 @@ def against_size(sweep: Sweep) -> Sequence[Picture]:
     """Draw figure 11."""
     exact, lines = exactly(sweep), [line(cell) for cell in sweep.cells]
     expected = [exact.at(cell) for cell in sweep.cells]
-    return [alone_against_size.by_size(lines, names(sweep), expected, exact.name)]
+    return [by_size(lines, names(sweep), expected, exact.name)]
 
 
 PUBLISHED_LINE = 0.13

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.papers.grids import grid, ratios, slopes
+from analysis.papers import grid, ratios, slopes
 from analysis.studies import fairness
 from analysis.studies.psi import markers
 from analysis.studies.psi_lines import Reference, beside, series_of, slope, surface
