@@ -117,7 +117,7 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
 
     A table is a figure; an array of claims has a name, by which later arrays include it, as they
     do those of ``common.toml``. Reasons have their own tables, below texts that several of them
-    have in common, and so have variants.
+    have in common, and so have variants and statements that several claims judge.
 
     Parameters
     ----------
@@ -136,6 +136,8 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
         **shared["reasons"],
     }
     groups |= {**names, **tables.pop("reasons", {}), **tables.pop("variants", {})}
+    own = {name: Printed(**said) for name, said in tables.pop("statements", {}).items()}
+    groups["statements"] = {**SENTENCES, **own}
     figures = list[PaperFigure]()
     for name, table in tables.items():
         if isinstance(table, list):
@@ -146,7 +148,7 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
         variants = table["variants"]
         table["variants"] = _settings(groups[variants] if isinstance(variants, str) else variants)
         table["printed"] = tuple(
-            SENTENCES[each] if isinstance(each, str) else Printed(**each)
+            groups["statements"][each] if isinstance(each, str) else Printed(**each)
             for each in table["printed"]
         )
         sizes = {key: tuple(table[key]) for key in ("small", "full") if key in table}
@@ -194,7 +196,7 @@ def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
         _GROUPS[variants] if isinstance(variants, str) else tuple(variants),
         tuple(row.get("beside", ())), row.get("of_means", False),
         _reading(row["window"], names) if "window" in row else None,
-        OURS if judges == "OURS" else SENTENCES.get(judges, judges),
+        OURS if judges == "OURS" else names["statements"].get(judges, judges),
     )  # fmt: skip
 
 
