@@ -18,8 +18,7 @@ import numpy as np
 from analysis.papers import by_iteration, grid
 from analysis.studies import four_cases
 from analysis.studies.four_cases import Case, cases
-from analysis.studies.psi import markers
-from analysis.studies.psi_lines import Reference, series_of, surface
+from analysis.studies.psi_lines import Reference, markers, series_of, surface
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture

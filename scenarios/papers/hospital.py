@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.papers import by_size, of_owners
-from analysis.studies.psi import HOSPITAL, hospital_law, markers
+from analysis.studies.psi_lines import HOSPITAL, hospital_law, markers
 from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture

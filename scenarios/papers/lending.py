@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.papers import Grid, grid, ratios, slopes
-from analysis.studies.psi import markers
-from analysis.studies.psi_lines import CONSTANT, LENDING, Reference, series_of, surface
+from analysis.studies.psi_lines import CONSTANT, LENDING, Reference, markers, series_of, surface
 from asyncdp_sim.core.words import known
 from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
