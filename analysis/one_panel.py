@@ -24,22 +24,14 @@ PSI = "ψ: how far the loss of all records is above the least possible, as a sha
 """For notes; ψ is a fit."""
 PUBLIC = Label("No private record is used.", True, 0.0, 0.0, timing_accounted=True, release=True)
 NOTHING: Mapping[str, Any] = {}
-_TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
+TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_name("pictures.toml").read_text("utf-8")
 )
-_OFF: dict[str, dict[str, Any]] = {
-    "above": {"xytext": (2, 4), "va": "bottom"},
-    "below": {"xytext": (2, -4), "va": "top"},
-    "right": {"xytext": (5, 0)},
-    "left": {"xytext": (-5, 0), "ha": "right"},
-    "inside": {"xytext": (-3, -4), "ha": "right", "va": "top"},
-    "over": {"xytext": (0, 7), "ha": "center", "va": "bottom"},
-}
 
 
 def text(picture: str, part: str = "caption", **values: object) -> str:
     """Return a picture's caption or note, with these values in their places."""
-    return " ".join(str(_TEXTS[picture][part]).split()).format(**values)
+    return " ".join(str(TEXTS[picture][part]).split()).format(**values)
 
 
 def written(
@@ -50,7 +42,7 @@ def written(
     color: str = THEORY,
 ) -> Layer:
     """Return a name beside a place, in the colour of what it names."""
-    return Layer("note", x, y, name=text, look={"color": legible(color)} | _OFF[where])
+    return Layer("note", x, y, name=text, look={"color": legible(color)} | TEXTS["beside"][where])
 
 
 def one_panel(
@@ -88,8 +80,8 @@ def declared(
     **values
         What is filled into the note.
     """
-    across, up = (_side(_TEXTS[name].get(of, NOTHING), more) for of, more in (("x", x), ("y", y)))
-    note = text(name, "note", **values) if "note" in _TEXTS[name] else ""
+    across, up = (_side(TEXTS[name].get(of, NOTHING), more) for of, more in (("x", x), ("y", y)))
+    note = text(name, "note", **values) if "note" in TEXTS[name] else ""
     return Declaration([Panel(marks, across, up)], (6.5, height), title, note=note)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, text, written
+from analysis.one_panel import TEXTS, TRUTH, text, written
 from analysis.studies.where_it_ends import FIGURE, online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
@@ -31,13 +31,6 @@ from scenarios.papers.figure import read_figures
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
 NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
-WRITTEN = {
-    PRESENT: "rounds: mean\nof the present",
-    SINGLE: "one answer\nat a time",
-    COPIES: "Async: each\nowner a copy",
-    DIVIDED: "Async, steps\nby shares",
-}
-"""As the picture has them."""
 
 
 def _chances(sweep: Sweep) -> Array:
@@ -118,7 +111,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     picture, at = FIGURE.picture(sweep), printed(sweep)
     line = Layer("upright", at, look=TRUTH | {"color": GREEN})
     [panel] = picture.said.panels
-    labels = [WRITTEN[name] for name in panel.y.labels or ()]
+    labels = [TEXTS["bias-of-absence"]["labels"][name] for name in panel.y.labels or ()]
     panel = replace(
         panel,
         marks=[line, written(at, -0.5, "equation (3)", "right", GREEN), *panel.marks],

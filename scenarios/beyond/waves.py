@@ -3,7 +3,7 @@
 Owners are there with chance p [(1 − γ) + γ sin 2πt/20], all alike. A larger γ makes chances swing
 more, and lower in the mean: p (1 − γ). So each γ is run twice: in waves, and with the same mean
 chance throughout, in which nothing is left of the waves. All is known exactly
-(:mod:`scenarios.beyond.crowds`).
+(:mod:`scenarios.beyond.moves`).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
-from scenarios.beyond.crowds import in_rounds
+from scenarios.beyond.moves import in_rounds
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import late_means, mean_psi, objective, psi_around, scenario

@@ -7,9 +7,8 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
-from scenarios.beyond import absence, crowds, lasting, waves
-from scenarios.beyond.crowds import crowd, in_rounds
-from scenarios.beyond.moves import long_run, rounds
+from scenarios.beyond import absence, lasting, moves, waves
+from scenarios.beyond.moves import crowd, in_rounds, long_run, rounds
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from scenarios.papers.problem import SURE, mean_psi
@@ -123,7 +122,7 @@ def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch
     sweep = Sweep.read(tmp_path / WAVES.name / AS_PUBLISHED)
     assert waves.part_of_mean(sweep) == pytest.approx(0.83, abs=0.01)
     assert (sweep.directory / "figures" / "with-and-without.png").exists()
-    forgetful = crowds.crowd
-    monkeypatch.setattr(crowds, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
+    forgetful = moves.crowd
+    monkeypatch.setattr(moves, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
     low, high = waves.around(sweep, waves.in_waves(0.5))
     assert not low <= waves.mean_psi(sweep, waves.in_waves(0.5)) <= high
