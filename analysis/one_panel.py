@@ -80,13 +80,14 @@ def declared(
     **values
         What is filled into the note.
     """
-    across, up = (_side(TEXTS[name].get(of, NOTHING), more) for of, more in (("x", x), ("y", y)))
     note = text(name, "note", **values) if "note" in TEXTS[name] else ""
-    return Declaration([Panel(marks, across, up)], (6.5, height), title, note=note)
+    panel = Panel(marks, side(name, "x", x), side(name, "y", y))
+    return Declaration([panel], (6.5, height), title, note=note)
 
 
-def _side(written: Mapping[str, Any], more: Mapping[str, Any]) -> Side:
-    said = {**written, **more}
+def side(picture: str, part: str, more: Mapping[str, Any] = NOTHING) -> Side:
+    """Return a picture's axis, as it is written, with more that is calculated."""
+    said = {**TEXTS[picture].get(part, NOTHING), **more}
     name = str(said.pop("name", "")).replace("{better}", BETTER)
     low, high = [*said.pop("limits", ()), None, None][:2]
     return Side(name, limits=(low, high), **said)

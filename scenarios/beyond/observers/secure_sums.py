@@ -79,21 +79,11 @@ def over_single(sweep: Sweep, name: str, absent: float) -> float:
     return psi_over_single(sweep, name, absent).value
 
 
-def smaller(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would end below 1."""
+def ratios(sweep: Sweep, name: str, absent: float, are: str) -> Range:
+    """Return the ratios whose intervals, so wide, would end below 1, begin above it, or hold it."""
     ratio = psi_over_single(sweep, name, absent)
-    return 0.0, ratio.value / ratio.high
-
-
-def greater(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would begin above 1."""
-    ratio = psi_over_single(sweep, name, absent)
-    return ratio.value / ratio.low, inf
-
-
-def undecided(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would hold 1."""
-    return smaller(sweep, name, absent)[1], greater(sweep, name, absent)[0]
+    below, above = ratio.value / ratio.high, ratio.value / ratio.low
+    return {"smaller": (0.0, below), "greater": (above, inf), "undecided": (below, above)}[are]
 
 
 def sums_of(found: Scenario) -> Any:
