@@ -4,7 +4,6 @@ First numbers of the paper and ranges that reasons explain, then readings by whi
 judged, then the figures.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite, sqrt
@@ -95,17 +94,15 @@ def by_law(epsilon: float) -> float:
     return CONSTANT / (epsilon * AT_SIZE) ** 2
 
 
-def within_law(epsilon: float) -> Range:
+def within_law(epsilon: float, constants: Range = LAW_WITHIN) -> Range:
     """Return where ψ may be if the law that is drawn was fitted."""
     unit = (epsilon * AT_SIZE) ** 2
-    return LAW_WITHIN[0] / unit, LAW_WITHIN[1] / unit
+    return constants[0] / unit, constants[1] / unit
 
 
 def half_a_step_at(_: Sweep, epsilon: float) -> Range:
     """Return where ψ at the end of figure 3 may be with half the step, by the law."""
-    unit = (epsilon * AT_SIZE) ** 2
-    low, high = HALF_A_STEP
-    return low / unit, high / unit
+    return within_law(epsilon, HALF_A_STEP)
 
 
 def at(sweep: Sweep, epsilon: float) -> Cell:
@@ -127,15 +124,6 @@ def alone(cell: Cell) -> float:
     return float(psi[0])
 
 
-def _worth(sweep: Sweep, cells: Sequence[Cell]) -> float:
-    """Return the share of cells in which bank 1 gains by exact moments; NaN where it is unknown."""
-    known = exactly(sweep)
-    expected = [known.at(each) for each in cells]
-    if len(cells) == 0 or not all(map(isfinite, expected)):
-        return np.nan
-    return float(np.mean([e < alone(each) for e, each in zip(expected, cells, strict=True)]))
-
-
 def too_noisy(sweep: Sweep, epsilon: float) -> Range:
     """Return ∞ alone if noise costs more than bank 1 alone at every number of banks."""
     known, without = exactly(sweep), quiet(sweep)
@@ -150,16 +138,24 @@ def up_to_flattest(sweep: Sweep, x: str, by: str) -> Range:
 
 
 def those_that_gain(sweep: Sweep) -> Range:
-    """Return up to the share of the abstract's cells in which bank 1 gains by exact moments."""
-    cells = [
-        each for each in sweep.cells if each.values[BANKS] > MANY and each.values[BUDGET] >= LARGE
-    ]
-    return 0.0, _worth(sweep, cells)
+    """Return up to the share of the abstract's cells in which bank 1 gains by exact moments.
+
+    NaN where it is unknown.
+    """
+    known, cells = exactly(sweep), many(sweep)
+    if len(cells) == 0 or not all(isfinite(known.at(each)) for each in cells):
+        return 0.0, np.nan
+    return 0.0, float(np.mean([known.at(each) < alone(each) for each in cells]))
+
+
+def many(sweep: Sweep) -> list[Cell]:
+    """Return the cells of which the abstract speaks."""
+    return [e for e in sweep.cells if e.values[BANKS] > MANY and e.values[BUDGET] >= LARGE]
 
 
 def many_and_eager(sweep: Sweep) -> list[Cell]:
     """Return the cells of which the introduction speaks."""
-    return [e for e in sweep.cells if e.values[BANKS] > MANY and e.values[BUDGET] > LARGE]
+    return [each for each in many(sweep) if each.values[BUDGET] > LARGE]
 
 
 def unlearned_over_alone(sweep: Sweep) -> Range:
@@ -187,16 +183,17 @@ ALONE = Reference("bank 1 alone, ψ(θ_1*)", "psi_alone", alone)
 
 def relative_end(sweep: Sweep, epsilon: float) -> float:
     """Return the median of ψ at the end over 1 + ψ_0, which is free of f(θ*)."""
-    return _part(sweep, epsilon, "median") / (1 + start(sweep))
+    return end(sweep, epsilon, "median") / (1 + start(sweep))
 
 
-def _part(sweep: Sweep, epsilon: float, part: str) -> float:
+def end(sweep: Sweep, epsilon: float, part: str = "mean") -> float:
+    """Return a part of the spread of ψ after the last update."""
     return known(at(sweep, epsilon).result.summary["psi_final"][part])
 
 
 def cost(sweep: Sweep, epsilon: float) -> float:
     """Return mean ψ at the end, less what is not learned without noise."""
-    return _part(sweep, epsilon, "mean") - quiet(sweep).at(at(sweep, epsilon))
+    return end(sweep, epsilon) - quiet(sweep).at(at(sweep, epsilon))
 
 
 def start(sweep: Sweep) -> float:
@@ -311,12 +308,7 @@ def summary(sweep: Sweep, name: str) -> float:
 
 def end_over_exact(sweep: Sweep) -> float:
     """Return mean ψ at ε = 10 over the forecast as if nothing were clipped."""
-    return _part(sweep, max(ENDS), "mean") / exactly(sweep).at(at(sweep, max(ENDS)))
-
-
-def drop(sweep: Sweep) -> float:
-    """Return mean ψ at ε = 0.1 over that at ε = 1."""
-    return _part(sweep, 0.1, "mean") / _part(sweep, 1.0, "mean")
+    return end(sweep, max(ENDS)) / exactly(sweep).at(at(sweep, max(ENDS)))
 
 
 def a_decade(sweep: Sweep) -> Range:
@@ -328,11 +320,7 @@ def a_decade(sweep: Sweep) -> Range:
 
 def gaining(sweep: Sweep) -> float:
     """Return the share of the abstract's cells in which the first bank gains; NaN without one."""
-    found = [
-        _part_of(cell) < alone(cell)
-        for cell in sweep.cells
-        if cell.values[BANKS] > MANY and cell.values[BUDGET] >= LARGE
-    ]
+    found = [_part_of(cell) < alone(cell) for cell in many(sweep)]
     return float(np.mean(found)) if len(found) > 0 else np.nan
 
 
