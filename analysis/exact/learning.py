@@ -14,7 +14,6 @@ from analysis.exact import assumptions, synchronous
 from analysis.exact.gossip_map import GossipMap, gossip_map_of
 from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, moments
 from analysis.exact.sample_spread import SampleSpread
-from analysis.exact.silence import answering, endless
 from analysis.exact.turns import capped_moments, capped_size, ordered, orders
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.forecasts.population import Population, population
@@ -280,7 +279,7 @@ def ending(population: Population) -> Releases | None:
     end for another reason.
     """
     network = population.scenario.network
-    law = releases(endless(network))
+    law = releases(assumptions.endless(network))
     if isinstance(law, Unknown) or np.any(law.loss > 0) or network.until is not None:
         return None
     return law
@@ -302,7 +301,7 @@ def exact(known: Population, shared: Recursions | None = None) -> Expected | tup
     if rounds is not None:
         result = Expected.in_rounds(known, objective, rounds)
     else:
-        law = answering(known.scenario.network)
+        law = assumptions.answering(known.scenario.network)
         if isinstance(law, Unknown):
             raise TypeError("broken() lets no such scenario pass")
         recursions = Recursions() if shared is None else shared

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.exact.silence import ENDLESS
+from analysis.exact.assumptions import ENDLESS
 from analysis.exact.turns import orders
 from analysis.studies.whom_to_ask import TARGET, reached, time_to
 from asyncdp_sim.core.arrays import Array

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.exact.silence import RARE, silent_by
+from analysis.exact.assumptions import RARE, silent_by
 from analysis.studies.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import answering
 from analysis.exact.learning import Expected, ExpectedPsi, Recursions, expected_psi, grid
-from analysis.exact.silence import answering
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import population
