@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.exact import assumptions, synchronous
-from analysis.exact.gossip_map import GossipMap, gossip_map_of
-from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, moments
+from analysis.exact import assumptions, per_update, synchronous
+from analysis.exact.per_update import CentralMoments, GossipMap, Initial, Moments, Shape
 from analysis.exact.sample_spread import SampleSpread
 from analysis.exact.turns import capped_moments, capped_size, ordered, orders
 from asyncdp_sim.core.arrays import Array
@@ -184,7 +183,7 @@ class Recursions:
         shape, noise = known.problem.noise.shape, known.problem.task.reply.noise
         start, spread = algorithm.initial, sample_spread(known, objective)
         if spread is not None:
-            run = partial(moments, process, noise=shape, initial=start, spread=spread)
+            run = partial(per_update.moments, process, noise=shape, initial=start, spread=spread)
             return Expected.of_copies(known, objective, run(noise.variance), run())
         quiet, variance = self._moments(process, start, "vector", None), noise.variance
         if not np.any(variance > 0):
@@ -206,7 +205,7 @@ class Recursions:
         """Return moments, run unless they are known."""
         name = _named(process, initial, shape, variance)
         if name not in self.known:
-            self.known[name] = moments(process, variance, noise=shape, initial=initial)
+            self.known[name] = per_update.moments(process, variance, noise=shape, initial=initial)
         return self.known[name]
 
 
@@ -239,7 +238,7 @@ def process_of(
     if algorithm is None:
         raise TypeError(f"no exact moments of {known.scenario.algorithm.kind}")
     updates = known.scenario.run.updates
-    return algorithm, gossip_map_of(
+    return algorithm, per_update.gossip_map_of(
         objective,
         rho=algorithm.rho_of(objective.n_owners, updates, objective.sigma),
         updates=updates,

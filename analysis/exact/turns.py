@@ -1,7 +1,7 @@
 """Exact moments of asynchronous learning turn by turn: where budgets end, or given the order.
 
 An update of owner i takes the deviations u of all models from θ*, θ_L first, to A_i u + c_i and
-noise on θ_i (:class:`~analysis.exact.gossip_map.GossipMap`). Matrices of all models are worked
+noise on θ_i (:class:`~analysis.exact.per_update.GossipMap`). Matrices of all models are worked
 out, which takes longer than the blocks of :mod:`~analysis.exact.per_update`.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.exact import per_update
-from analysis.exact.gossip_map import GossipMap
+from analysis.exact.per_update import GossipMap, Initial, Moments, Shape
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Streams
@@ -45,7 +45,10 @@ class Turn:
 
     @classmethod
     def every(
-        cls, process: GossipMap, noise: per_update.Shape, spread: SampleSpread | None = None
+        cls,
+        process: GossipMap,
+        noise: Shape,
+        spread: SampleSpread | None = None,
     ) -> "list[Turn]":
         """Return those of all owners; the last two parameters as for ``per_update.moments``."""
         size, p = process.n_owners + 1, process.n_features
@@ -87,7 +90,7 @@ class Turn:
         return moved + chance[:, None] * self.shift, found
 
 
-def _start(process: GossipMap, initial: per_update.Initial, events: int) -> tuple[Array, Array]:
+def _start(process: GossipMap, initial: Initial, events: int) -> tuple[Array, Array]:
     v, u = per_update.started(process, initial)
     return np.tile(v.ravel(), (events, 1)), np.tile(u.reshape(v.size, -1), (events, 1, 1))
 
@@ -106,10 +109,10 @@ def capped_moments(
     answers: Ints,
     noise_variance: Array | None = None,
     *,
-    noise: per_update.Shape = "vector",
-    initial: per_update.Initial = "zeros",
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
     spread: SampleSpread | None = None,
-) -> per_update.Moments:
+) -> Moments:
     """Run the recursion over the counts m_i of answers so far: exact, whatever the caps.
 
     Until its K_i-th answer owner i is next with probability π_i/Σ π_j over those that are not
@@ -167,7 +170,7 @@ def capped_moments(
             mean.append(v[:, :p].sum(axis=0))
             second.append(u[:, :p, :p].sum(axis=0))
     v, u = v.sum(axis=0).reshape(n + 1, p), u.sum(axis=0).reshape(n + 1, p, n + 1, p)
-    return per_update.Moments(
+    return Moments(
         hessian=process.hessian,
         optimum=process.optimum,
         mean=np.array(mean) + process.optimum,
@@ -184,8 +187,8 @@ def ordered(
     ks: Ints,
     noise_variance: Array | None = None,
     *,
-    noise: per_update.Shape = "vector",
-    initial: per_update.Initial = "zeros",
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
     numbers: Ints | None = None,
     hessian: Array | None = None,
     optimum: Array | None = None,

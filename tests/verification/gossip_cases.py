@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.per_update import gossip_map_of
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic

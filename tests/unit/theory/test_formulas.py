@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.per_update import gossip_map_of
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas import binomial_quantile, channels, exchanges, t_quantile
 from asyncdp_sim.theory.formulas.dcf import Contention, exact, fixed_point, states
