@@ -118,10 +118,7 @@ class Expected:
 
     @classmethod
     def in_rounds(
-        cls,
-        known: Population,
-        objective: Quadratic,
-        algorithm: Collab1 | Collab2 | ParameterServer,
+        cls, known: Population, objective: Quadratic, algorithm: Collab1 | Collab2 | ParameterServer
     ) -> "Expected":
         """Judge a synchronous learning: owners' second moments count pooled alone."""
         updates = known.scenario.run.updates

@@ -45,10 +45,7 @@ class Turn:
 
     @classmethod
     def every(
-        cls,
-        process: GossipMap,
-        noise: Shape,
-        spread: SampleSpread | None = None,
+        cls, process: GossipMap, noise: Shape, spread: SampleSpread | None = None
     ) -> "list[Turn]":
         """Return those of all owners; the last two parameters as for ``per_update.moments``."""
         size, p = process.n_owners + 1, process.n_features

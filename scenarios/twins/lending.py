@@ -25,9 +25,7 @@ from scenarios.twins import moments
 
 MADE_BY = "scenarios.twins.lending"
 PUBLIC_ROWS = 10_001  # as published
-SUMS = {
-    "total_pymnt": ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries"),
-}
+SUMS = {"total_pymnt": ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries")}
 """An identity of the bookkeeping, true to a cent in the table and out of reach of a copula."""
 
 GAPS = {"funded_amnt_inv": "funded_amnt", "total_pymnt_inv": "total_pymnt"}
