@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from analysis.privacy.transcripts import (
     Transcribed,
     Transcript,
@@ -21,6 +20,7 @@ from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario
+from scenarios.curious_servers import additive_spread, guess, guess_error, weight_spread
 from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import advantage_bound, averaging_advantage

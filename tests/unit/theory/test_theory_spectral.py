@@ -20,7 +20,7 @@ from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.formulas import convergence, exchanges
 from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
-from scenarios.beyond.messages import sums
+from scenarios.beyond.muffliato import sums
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star
 from tests.together import together
 from tests.verification.chains import flow, stationary
