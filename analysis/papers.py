@@ -11,11 +11,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis import one_panel
 from analysis.studies.psi_lines import PROJECTED, Reference, measured_over, projected
-from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine, ending, quartile_rows, quartiles
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
@@ -84,7 +83,7 @@ def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Pictu
         If there are more owners.
     """
     places, chosen = _places(result.n_owners), first_with_updates(result)
-    rows: dict[str, npt.NDArray[Any]] = window(result, chosen, first, first + STEPS - 1)
+    rows: Columns = window(result, chosen, first, first + STEPS - 1)
     down = -(-len(rows["k"]) // ACROSS)
     panels = [
         Panel(_star(places, spoke=int(spoke)), TALL, TALL,
@@ -254,7 +253,7 @@ def at(line: CurveLine) -> str:
     return f" at {line.name}" if line.name else ""
 
 
-def _who(line: CurveLine, above: npt.NDArray[Any]) -> str:
+def _who(line: CurveLine, above: Sequence[str]) -> str:
     """Return how many are above a line, and which."""
     if len(above) == 0:
         return f"{at(line)} none"

@@ -9,8 +9,8 @@ from math import exp, hypot, sqrt
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Range, cell_of
@@ -23,7 +23,7 @@ LATE = 3300
 CURVATURE = float(np.mean(np.square(np.arange(1, 17) / 4)))
 
 
-def distances(sweep: Sweep, name: str, epsilon: float) -> npt.NDArray[np.float64]:
+def distances(sweep: Sweep, name: str, epsilon: float) -> Array:
     """Return ‖θ − θ*‖² of each run; f(θ) − f(θ*) is half the curvature times it."""
     ran = cell_of(sweep, {VARIANT: name, "privacy.epsilon": epsilon}).result
     k, *figures = ran.columns("curve", "k", "fitness", "relative_fitness")

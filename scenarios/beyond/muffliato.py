@@ -20,7 +20,7 @@ import numpy.typing as npt
 from analysis.again import traces_of
 from analysis.one_panel import TRUTH, captioned, written
 from analysis.studies.over_distance import LEVELS, distances, rows
-from asyncdp_sim.core.arrays import Array, Bools, Columns
+from asyncdp_sim.core.arrays import Array, Bools, Columns, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
@@ -35,7 +35,6 @@ from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
 
-Numbers = npt.NDArray[np.int64]
 AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
 FEW = 30
@@ -69,13 +68,13 @@ def sums(rounds: Sequence[Round], n_nodes: int) -> Array:
     return found
 
 
-def counts(rounds: Sequence[Round], n_nodes: int) -> Numbers:
+def counts(rounds: Sequence[Round], n_nodes: int) -> Ints:
     """Return how many messages every node is sent, (M,)."""
     listeners = [each.heard[:, 0] for each in rounds]
     return np.bincount(np.concatenate(listeners), minlength=n_nodes)
 
 
-def new_messages(rounds: Sequence[Round], n_nodes: int) -> Numbers:
+def new_messages(rounds: Sequence[Round], n_nodes: int) -> Ints:
     """Return how many of the messages that every node is sent are no sum of earlier ones, (M,).
 
     What the node itself put in is known to it. Exact but for one chance in millions: weights are
@@ -95,10 +94,10 @@ class _Span:
 
     def __init__(self, node: int) -> None:
         self.node = node
-        self.rows: dict[int, Numbers] = {}
+        self.rows: dict[int, Ints] = {}
         """By the place of their first number, which is 1."""
 
-    def take(self, message: Numbers) -> None:
+    def take(self, message: Ints) -> None:
         """Add what a message has that no sum of earlier ones has."""
         left = message.copy()
         left[self.node] = 0
@@ -109,7 +108,7 @@ class _Span:
             self.rows[first] = left * pow(int(left[first]), -1, PRIME) % PRIME
 
 
-def _times(weights: Numbers, vectors: Numbers) -> Numbers:
+def _times(weights: Ints, vectors: Ints) -> Ints:
     """Return weights times vectors modulo the prime; a product of two numbers still fits."""
     products = weights[:, :, None] * vectors[None] % PRIME
     return np.asarray(products.sum(axis=1) % PRIME)
@@ -144,9 +143,9 @@ class Losses:
     alone: Array
     summed: Array
     summed_alone: Array
-    messages: Numbers
-    new: Numbers
-    hops: Numbers
+    messages: Ints
+    new: Ints
+    hops: Ints
 
     @property
     def apart(self) -> Bools:
@@ -164,7 +163,7 @@ class Losses:
         return np.asarray(np.abs(self.totals - self.new) < 0.5)
 
     @cached_property
-    def pairs(self) -> tuple[Array, Array, Numbers]:
+    def pairs(self) -> tuple[Array, Array, Ints]:
         """Of all pairs of an owner and another whose losses are exact: loss, sum, and hops.
 
         The sum is no more than 1, as the authors' figures show it.

@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis import papers
+from asyncdp_sim.core.arrays import Table
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.picture import Picture
@@ -40,7 +40,7 @@ def trace(found: Result) -> Trace:
     return simulate(said.network, own, events=True)
 
 
-def happened(found: Result) -> npt.NDArray[np.void]:
+def happened(found: Result) -> Table:
     """Return all events of a result's first replicate."""
     events = trace(found).events
     assert events is not None

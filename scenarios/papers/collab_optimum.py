@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis.exact.synchronous import moments
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
@@ -65,7 +64,7 @@ def exact(found: Result) -> Array:
     return np.asarray(excess / objective.fitness(objective.optimum))
 
 
-def psi(found: Result) -> tuple[npt.NDArray[np.int64], Array]:
+def psi(found: Result) -> tuple[Ints, Array]:
     """Return k and ψ of a run."""
     k, measured = found.columns("curve", "k", "relative_fitness")
     return k, measured

@@ -13,9 +13,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.results import Result, Sweep
@@ -36,7 +35,6 @@ WITHIN = 4 / sqrt(DRAWS)
 """Four standard errors: |w|/b has mean 1 and standard deviation 1."""
 SEED = 31
 
-Ints = npt.NDArray[np.int64]
 Gradient = Callable[[int, Array], Array]
 """From an owner, from 0, and a model to the mean of its (clipped) record gradients."""
 

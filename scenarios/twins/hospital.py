@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.data import hospital_data
 from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital_data import HOSPITAL, TARGET, read_discharges
@@ -33,10 +32,8 @@ ADMISSIONS = (0.65, 0.08, 0.27)
 """Assumed shares of emergencies, urgent and elective admissions, independent of all else: the
 table does not tell."""
 
-Hospitals = npt.NDArray[np.int64]
 
-
-def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
+def calibrate(table: Encoded, hospital: Ints) -> Twin:
     """Return the twin with the moments of an encoded table, hospitals numbered from 0."""
     variables, real = moments.observed(table, TARGET, _of_numbers)
     wanted = _moments(real, hospital)
@@ -59,12 +56,12 @@ def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
     return Twin(table.columns, variables, {}, within, between)
 
 
-def _moments(columns: Array, hospital: Hospitals) -> moments.Moments:
+def _moments(columns: Array, hospital: Ints) -> moments.Moments:
     """Return the correlations of columns (q, n), and their covariance between hospitals."""
     return moments.correlation(columns), between_hospitals(columns, hospital)
 
 
-def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
+def between_hospitals(columns: Array, hospital: Ints) -> Array:
     """Return the covariance between hospitals, columns (q, n) scaled to unit variance: (q, q).
 
     (MS_between − MS_within)/n_0, which is unbiased however many rows a hospital has.
