@@ -6,6 +6,7 @@ out, which takes longer than the blocks of :mod:`~analysis.exact.per_update`.
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -95,10 +96,8 @@ def _start(process: GossipMap, initial: Initial, events: int) -> tuple[Array, Ar
 def capped_size(process: GossipMap, answers: Ints) -> int:
     """Return how many numbers :func:`capped_moments` works out, N ((N+1)p)² for every count."""
     per_state = process.n_owners * ((process.n_owners + 1) * process.n_features) ** 2
-    states = 1
-    for cap in np.minimum(answers, process.updates).tolist():
-        states *= cap + 1
-    return states * per_state
+    states = prod(cap + 1 for cap in np.minimum(answers, process.updates).tolist())
+    return int(states * per_state)
 
 
 def capped_moments(

@@ -407,17 +407,15 @@ def by_noise(sweep: Sweep) -> list[PsiSeries]:
 
 
 OWN = Reference("own model of the median owner, without noise", "psi_alone", alone)
-ASYNC_06 = lines(
-    "by-budget", partial(series_of, x=EPSILON, by="owners.records", references=(LENDING,))
-)
-ASYNC_10 = lines("mean-by-budget", partial(series_of, x=EPSILON, references=(HOSPITAL,)))
+BY_BUDGET = partial(series_of, x=EPSILON, by="owners.records", references=(LENDING,))
+MEAN_BY_BUDGET = partial(series_of, x=EPSILON, references=(HOSPITAL,))
 CORRELATED_NOISE = lines("correlated-noise", by_noise)
 HIDE_THE_OWNER = lines(
     "hide-the-owner", partial(series_of, x=OWNERS, by=VARIANT, references=(OWN,))
 )
 STUDIES = dict.fromkeys(("async-05", "async-07", "collab-03", "collab-08"), FIGURE) | {
-    "async-06": ASYNC_06,
-    "async-10": ASYNC_10,
+    "async-06": lines("by-budget", BY_BUDGET),
+    "async-10": lines("mean-by-budget", MEAN_BY_BUDGET),
     "correlated-noise": CORRELATED_NOISE,
     "hide-the-owner": HIDE_THE_OWNER,
 }

@@ -9,8 +9,8 @@ from importlib import import_module
 from scenarios.papers.figure import PaperFigure
 
 _MODULES = (
-    "muffliato", "observers.linear_systems", "pairwise", "hidden_users", "absence", "waves",
-    "lasting", "routing", "routing_accuracy", "devices", "observers.secure_sums",
+    "muffliato", "observers.linear_systems", "decor", "absence", "waves", "lasting", "routing",
+    "routing_accuracy", "devices", "observers.secure_sums",
 )  # fmt: skip
 RESULTS: tuple[PaperFigure, ...] = tuple(
     figure for name in _MODULES for figure in import_module(f"{__name__}.{name}").RESULTS

@@ -22,7 +22,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
-from scenarios.papers.claims import result
+from scenarios.papers.claims import result, unlike
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 
@@ -49,11 +49,9 @@ def happened(found: Result) -> Table:
 
 def otherwise(found: Result) -> float:
     """Return how many updates of the drawn run are other ones than the result's."""
-    kept = np.array(found.columns("updates", "k", "tick", "owner"))
-    drawn = np.array([trace(found).updates[name] for name in ("k", "tick", "owner")])
-    if kept.shape != drawn.shape:
-        return float("inf")
-    return float(np.count_nonzero(np.any(kept != drawn, axis=0)))
+    names = ("k", "tick", "owner")
+    drawn = [trace(found).updates[name] for name in names]
+    return unlike(found.columns("updates", *names), drawn)
 
 
 def count(found: Result, *kinds: EventKind) -> int:

@@ -182,14 +182,13 @@ def bytes_of_update(found: Scenario) -> float:
     network, n = found.network.model_copy(update=numbers), found.owners.count
     shares: Any = found.availability.online_share(n)
     here = float(shares[0])
-    sizes = {"query": (network.query_bytes, network.answer_bytes)}
+    there, back = network.query_bytes, network.answer_bytes
     if network.aggregation is None:
-        there, back = sizes["query"]
         return n * (there + here * back) / (1 - (1 - here) ** n)
-    sums, trips = sums_of(found), network.trip_bytes
+    sums, sizes = sums_of(found), {**network.trip_bytes, "query": (there, back)}
     through, least = (1.0, *sums.stays(found)[:-1]), n - sums.dropouts
     order = ("keys", "shares", "query", "opening")
-    steps = [sizes.get(step) or trips[step] for step in order if step in (*sizes, *trips)]
+    steps = [sizes[step] for step in order if step in sizes]
     total = 0.0
     for stays, (there, back) in zip(through, steps, strict=True):
         asked = n if stays == 1 else asked_by_step(n, least, stays)
