@@ -124,14 +124,9 @@ def scaled_to(answers: pd.DataFrame, share: float) -> pd.DataFrame:
     Models that are no better than guessing are not known here, so that some more may be decided.
     """
     gain, half = answers["gain"], share * (answers["high"] - answers["gain"])
-    verdicts = [
-        str(
-            verdict_of(
-                Estimate(value, (((about / Z) ** 2, MANY),)), least, better_than_guessing=True
-            )
-        )
-        for value, about, least in zip(gain, half, answers["material"], strict=True)
-    ]
+    estimates = [Estimate(g, (((h / Z) ** 2, MANY),)) for g, h in zip(gain, half, strict=True)]
+    pairs = zip(estimates, answers["material"], strict=True)
+    verdicts = [str(verdict_of(of, least, better_than_guessing=True)) for of, least in pairs]
     return judged(answers.assign(low=gain - half, high=gain + half, verdict=verdicts))
 
 

@@ -429,9 +429,5 @@ def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> Expe
     if not np.isfinite(psi).all():
         return [*doubts, "the learning diverges"]
     error = psi[:, -1].std(ddof=1) / np.sqrt(len(psi))
-    return ExpectedPsi(
-        psi=np.asarray(psi.mean(axis=0)),
-        noise_free=float(quiet[:, -1].mean()),
-        half_width=1.98 * float(error),  # t, 124 degrees
-        doubts=tuple(doubts),
-    )
+    half_width, noise_free = 1.98 * float(error), float(quiet[:, -1].mean())  # t, 124 degrees
+    return ExpectedPsi(np.asarray(psi.mean(axis=0)), noise_free, half_width, tuple(doubts))

@@ -115,13 +115,8 @@ def select(sweep: Sweep) -> list[Pairs]:
     SpecError
         If a cell has another observer.
     """
-    return [
-        pairs(
-            load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths),
-            (cell.result,),
-        )
-        for cell in sweep.cells
-    ]  # fmt: skip
+    named = [(cell.result, cell.label(sweep.paths)) for cell in sweep.cells]
+    return [pairs(load(each.directory / "scenario.toml")[0], name, (each,)) for each, name in named]
 
 
 def rows(name: str, hops: Ints, quartiles: Array) -> Columns:

@@ -139,12 +139,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("upright", pays, look=TRUTH | {"linestyle": ":"}),
         written(pays, 0.0, number(pays)),
     ]
-    table = {
-        "cycle": np.array([*CYCLES, np.nan]),
-        "psi": mean,
-        "two_standard_errors": about,
-        "predicted": exact,
-    }
+    cycle = np.array([*CYCLES, np.nan])
+    table = {"cycle": cycle, "psi": mean, "two_standard_errors": about, "predicted": exact}
     results = [cell.result for cell in sweep.cells]
     title = leaving_pays(share, pays)
     return [captioned("long-absence", title, marks, table, results, share=share, psi=PSI)]

@@ -333,10 +333,9 @@ def least_over_alone(sweep: Sweep) -> float:
 def figure_3(sweep: Sweep) -> list[Picture]:
     """Draw the curves, and their ends beside both things that were published of them."""
     same = sweep.cells[0].result.scenario["owners"]["records"] == AT_SIZE
+    ends_there = ENDS if same else {}
     lines = [
-        CurveLine(
-            cell.result, cell.label(sweep.paths), ENDS.get(cell.values[BUDGET]) if same else None
-        )
+        CurveLine(cell.result, cell.label(sweep.paths), ends_there.get(cell.values[BUDGET]))
         for cell in sweep.cells
     ]
     scaled = "published end of figure 3" + ("" if same else ", by n_i⁻²")
