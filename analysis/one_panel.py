@@ -27,6 +27,7 @@ NOTHING: Mapping[str, Any] = {}
 TEXTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_name("pictures.toml").read_text("utf-8")
 )
+"""What is written of pictures, by their names: caption, note, and the axes x and y."""
 
 
 def text(picture: str, part: str = "caption", **values: object) -> str:

@@ -199,7 +199,8 @@ def picture(answers: pd.DataFrame) -> Picture:
         marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
     shown = [name for name in VERDICTS if name in verdict]
     names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
-    x = {"limits": scaled(REACH), "ticks": scaled(TICKS).tolist()}
+    signed = [f"{each:+}".replace("-", "−") if each else "0" for each in TICKS]
+    x = {"limits": scaled(REACH), "ticks": scaled(TICKS).tolist(), "labels": signed}
     y = {"limits": ends[::-1], "labels": names}
     y["ticks"] = [row[verdict == name].mean() for name in shown]
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")

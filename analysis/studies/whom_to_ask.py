@@ -117,6 +117,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
         marks.append(written(1, low, said, "below"))
     places = [each for each in TICKS if lowest / 1.7 < each < never]
     y: dict[str, Any] = {"limits": (lowest / 1.7, top)}
+    y["name"] = f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)"
     y |= {"ticks": [*places, (never * top) ** 0.5], "labels": [*map(number, places), "never"]}
     x, title = {"ticks": usual["tasks"].tolist()}, cheapest(rows, n_owners)
     return declared("whom-to-ask", title, marks, 3.7, x, y)

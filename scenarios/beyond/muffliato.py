@@ -85,7 +85,8 @@ def new_messages(rounds: Sequence[Round], n_nodes: int) -> Ints:
         for listener, speaker in each.heard.tolist():
             known[listener].take(vectors[speaker])
         weights = each.weights * pow(each.parts, -1, PRIME) % PRIME
-        vectors[each.nodes] = _times(weights, vectors[each.sources])
+        products = weights[:, :, None] * vectors[each.sources] % PRIME  # of two, which still fit
+        vectors[each.nodes] = products.sum(axis=1) % PRIME
     return np.array([len(span.rows) for span in known], dtype=np.int64)
 
 
@@ -106,12 +107,6 @@ class _Span:
         if left.any():
             first = int(np.flatnonzero(left)[0])
             self.rows[first] = left * pow(int(left[first]), -1, PRIME) % PRIME
-
-
-def _times(weights: Ints, vectors: Ints) -> Ints:
-    """Return weights times vectors modulo the prime; a product of two numbers still fits."""
-    products = weights[:, :, None] * vectors[None] % PRIME
-    return np.asarray(products.sum(axis=1) % PRIME)
 
 
 def first_alone(rounds: Sequence[Round]) -> list[Round]:

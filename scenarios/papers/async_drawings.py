@@ -26,7 +26,7 @@ from scenarios.papers.claims import result, unlike
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 
-REQUEST, BROADCAST = "request", "broadcast"
+BOTH = REQUEST, BROADCAST = "request", "broadcast"
 WINDOW = (0.0, 6.0)
 """Of the space–time drawings, in time units: three broadcasts."""
 K = EventKind
@@ -142,16 +142,13 @@ def elsewhere(found: Result) -> float:
 
 def figure_1(sweep: Sweep) -> Sequence[Picture]:
     """Draw the star."""
-    return [
-        papers.structure(result(sweep, name), name=f"structure-{name}")
-        for name in (REQUEST, BROADCAST)
-    ]
+    return [papers.structure(result(sweep, name), name=f"structure-{name}") for name in BOTH]
 
 
 def figure_2(sweep: Sweep) -> Sequence[Picture]:
     """Draw the owner of each update in red, and what went to and fro for it."""
     drawn, (start, end) = [], WINDOW
-    for name in (REQUEST, BROADCAST):
+    for name in BOTH:
         found = result(sweep, name)
         drawn.append(papers.sequence(found, name=f"sequence-{name}"))
         drawing = spacetime.diagram(found, start=start, end=end, happened=happened(found))

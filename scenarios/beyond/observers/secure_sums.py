@@ -303,7 +303,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         marks.append(measured(share[needed == name], chosen, name=said, clip_on=False, **look))
     results = [each.result for each in sweep.cells]
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
-    return [captioned(name, title, marks, table, results, psi=PSI)]
+    x = {"limits": (LEAST, 1.2), "ticks": (LEAST, 0.01, 0.1, 1)}
+    return [captioned(name, title, marks, table, results, x=x, psi=PSI)]
 
 
 def where_they_open(opened: Array, ratio: Array) -> str:
