@@ -141,7 +141,7 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
     figures = list[PaperFigure]()
     for name, table in tables.items():
         if isinstance(table, list):
-            groups[name] = table
+            groups[name] = _claims(table, groups)
             continue
         table["claims"] = _claims(table["claims"], groups)
         table |= {"pictures": groups[table["pictures"]]} if "pictures" in table else {}
