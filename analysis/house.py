@@ -19,20 +19,7 @@ from asyncdp_sim.figures.style import style
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/pictures/house.svg"
 PACKAGE = "asyncdp_sim."
-NAMES = {
-    "cli": "Commands and Python functions",
-    "reports": "Web pages of results",
-    "figures": "Pictures, proposed scenarios, apps",
-    "sweeps": "Questions that need many runs",
-    "runs": "One run: simulate, learn, account",
-    "comparisons": "Differences between results",
-    "results": "Results on disk, gains, sentences",
-    "scenario": "The scenario file",
-    "privacy": "Noise and ε, statistics, predictions",
-    "learning": "Models and their updates",
-    "network": "Simulated network, records, formulas",
-    "core": "Simulated time, random numbers, files",
-}
+NAMES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 """Name of a layer, by one of its rooms: two words or more, as a single one is a room's."""
 TINT, BESIDE = "#eef3f8", "–"
 """Colour of a layer; between rooms that may use one another."""

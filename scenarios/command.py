@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         require_working_directory()
         if asked.name == "verify":
-            from scenarios.verifying import verified  # all figures' claims: no other command's
+            from scenarios.papers.verify import verified  # all figures' claims: no other command's
 
             return verified(asked, say)
         if len(asked.figures) > 0 or asked.full or len(asked.variant) > 0:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL, Estimate
 from asyncdp_sim.decision.gain import verdict_of
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import VERMILION
 from scenarios.decisions import BUDGETS, WAYS, Table, answered, judged, tables, write
@@ -31,6 +31,8 @@ VERDICTS = {
     "does worse": "does\nworse",
 }
 """In the order of the picture, each as it is written there."""
+PAGE = Path(__file__).with_suffix(".txt")
+"""The page's tables, to be filled in."""
 ANSWERS = "answers.csv"
 """Beside the picture, whose table is called as it is."""
 STATED: dict[str, Any] = DOTS | {"markersize": 3.5, "elinewidth": 1.0, "capsize": 0}
@@ -71,54 +73,49 @@ def page(answers: pd.DataFrame, listed: Sequence[Table]) -> list[str]:
 
     Of single owners, of them with narrower intervals, of the mean owner, and by table.
     """
-    parts = (
-        _owners(answers),
-        _narrower(answers),
-        _means(answers, listed),
-        _by_table(answers, listed),
+    clear = _clear(answers)
+    tables = {
+        "owners": _owners(answers),
+        "narrower": _narrower(answers),
+        "means": _means(answers, listed),
+        "by_table": _by_table(answers, listed),
+    }
+    filled = PAGE.read_text("utf-8").format(
+        **{name: "\n".join(map(_row, rows)) for name, rows in tables.items()},
+        too_large=too_large(clear),
+        material=100 * MATERIAL,
+        gains=_small(clear, "gains"),
+        losses=_small(clear, "does worse"),
+        holds=clear["holds"].sum(),
+        clear=len(clear),
+        covered=clear["covered"].sum(),
+        tried="; ".join(f"ε = {epsilon:g}" for epsilon in BUDGETS),
     )
-    return [line for part in parts for line in (*part, "")][:-1]
+    return filled.splitlines()
 
 
-def _owners(answers: pd.DataFrame) -> Iterator[str]:
-    yield (
-        "| command | verdicts | covered | least of a table | truly material | decided | "
-        "or no difference | wrong |"
-    )
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
+def _row(cells: Sequence[object]) -> str:
+    """Return a row of a Markdown table; columns of truths are per cent."""
+    texts = (_percent(cell) if isinstance(cell, pd.Series) else str(cell) for cell in cells)
+    return "".join(f"| {text} " if text else "| " for text in texts) + "|"
+
+
+def _owners(answers: pd.DataFrame) -> Iterator[Sequence[object]]:
     for way, told in _of_owners(answers).groupby("way", sort=False):
         least = told.groupby("table")["covered"].mean().min()
-        shares = map(_percent, (told["truly_material"], told["decided"], told["clear"]))
-        yield (
-            f"| {COMMANDS[way]} | {len(told)} | {_percent(told['covered'])} | {least:.0%} | "
-            f"{' | '.join(shares)} | {_wrong(told[told['clear']])} |"
-        )
-    yield "| *target of `--as` and `--private`* | | ≥ 93% | ≥ 85% | | ≥ 20% | ≥ 35% | ≤ 5% |"
-    clear = _clear(answers)
-    yield from ("", f"There are {too_large(clear)}:")
-    yield (
-        f"only large estimates are decided. Truly below {100 * MATERIAL:g} % are "
-        f"{_small(clear, 'gains')} and {_small(clear, 'does worse')}. "
-        f"{clear['holds'].sum()} of the {len(clear)} intervals of clear verdicts hold the true "
-        f"gain, {clear['covered'].sum()} if its own uncertainty is added."
-    )
+        shares = (told["truly_material"], told["decided"], told["clear"])
+        wrong = _wrong(told[told["clear"]])
+        yield COMMANDS[way], len(told), told["covered"], f"{least:.0%}", *shares, wrong
 
 
-def _narrower(answers: pd.DataFrame) -> Iterator[str]:
+def _narrower(answers: pd.DataFrame) -> Iterator[Sequence[object]]:
     """Yield how much would be decided, and covered, by intervals of a share of their width."""
-    ways = {"owner": "`--as`", "all": "`--private`"}
-    heads = [f"{name}: covered | decided | or no difference" for name in ways.values()]
-    yield f"| width | {' | '.join(heads)} |"
-    yield "|--:|" + "--:|" * 6
     of_owners = _of_owners(answers)
     for share in WIDTHS:
         told = scaled_to(of_owners, share)
-        cells = [
-            _percent(told.loc[told["way"] == way, column])
-            for way in ways
-            for column in ("covered", "decided", "clear")
-        ]
-        yield f"| {share:g} | {' | '.join(cells)} |"
+        ways = [told[told["way"] == way] for way in ("owner", "all")]
+        columns = ("covered", "decided", "clear")
+        yield f"{share:g}", *(of_way[column] for of_way in ways for column in columns)
 
 
 def scaled_to(answers: pd.DataFrame, share: float) -> pd.DataFrame:
@@ -127,23 +124,13 @@ def scaled_to(answers: pd.DataFrame, share: float) -> pd.DataFrame:
     Models that are no better than guessing are not known here, so that some more may be decided.
     """
     gain, half = answers["gain"], share * (answers["high"] - answers["gain"])
-    verdicts = [
-        str(
-            verdict_of(
-                Estimate(value, (((about / Z) ** 2, MANY),)), least, better_than_guessing=True
-            )
-        )
-        for value, about, least in zip(gain, half, answers["material"], strict=True)
-    ]
+    estimates = [Estimate(g, (((h / Z) ** 2, MANY),)) for g, h in zip(gain, half, strict=True)]
+    pairs = zip(estimates, answers["material"], strict=True)
+    verdicts = [str(verdict_of(of, least, better_than_guessing=True)) for of, least in pairs]
     return judged(answers.assign(low=gain - half, high=gain + half, verdict=verdicts))
 
 
-def _means(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[str]:
-    yield (
-        "| command | owners | means | no verdict | covered | truly material | decided | wrong | "
-        "CPU seconds |"
-    )
-    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
+def _means(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[Sequence[object]]:
     at_random = [table.name for table in listed if table.owner is None]
     for way in WAYS:
         told = answers[answers["way"] == way]
@@ -154,34 +141,25 @@ def _means(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[str]:
             given = means[means["verdict"] != "differ"]
             if len(means) == 0:
                 continue
-            shares = map(_percent, (given["covered"], given["truly_material"], given["decided"]))
-            yield (
-                f"| {COMMANDS[way]} | {name} | {len(means)} | {len(means) - len(given)} | "
-                f"{' | '.join(shares)} | {_wrong(given[given['clear']])} | {seconds:.2g} |"
-            )
+            shares = (given["covered"], given["truly_material"], given["decided"])
+            counts, wrong = (len(means), len(means) - len(given)), _wrong(given[given["clear"]])
+            yield COMMANDS[way], name, *counts, *shares, wrong, f"{seconds:.2g}"
         if way == "owner":
-            yield f"| {COMMANDS[way]} | | | | | | | | {seconds:.2g} |"
-    yield "| *target of `forecast`* | drawn at random | | | ≥ 93% | | ≥ 40% | | |"
-    yield "| *target of `--private`* | | | | ≥ 90% | | ≥ 50% | none | |"
+            yield COMMANDS[way], *[""] * 7, f"{seconds:.2g}"
 
 
-def _by_table(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[str]:
-    tried = "; ".join(f"ε = {epsilon:g}" for epsilon in BUDGETS)
-    yield f"| table | target | owners | rows | true mean gain, {tried} | `--private` covers |"
-    yield "|---|---|---|--:|--:|--:|"
+def _by_table(answers: pd.DataFrame, listed: Sequence[Table]) -> Iterator[Sequence[object]]:
     for table in listed:
         of_table = answers[(answers["table"] == table.name) & (answers["way"] == "all")]
         told, means = of_table[of_table["owner"] != ""], of_table[of_table["owner"] == ""]
         if len(means) == 0:
             continue
         sizes = told.loc[told["epsilon"] == BUDGETS[0], "rows"]
-        whose = "random" if table.owner is None else table.owner
+        owners = f"{len(sizes)} {'random' if table.owner is None else table.owner}"
         shares = (means[["truth", "error"]].div(means["own"], axis=0)).itertuples(index=False)
         truth = "; ".join(f"{x.truth:+.1%} ± {1.96 * x.error:.1%}" for x in shares)
-        yield (
-            f"| {table.name} ({table.domain}) | {table.target} | {len(sizes)} {whose} | "
-            f"{sizes.min()}–{sizes.max()} | {truth} | {_percent(told['covered'])} |"
-        )
+        rows, name = f"{sizes.min()}–{sizes.max()}", f"{table.name} ({table.domain})"
+        yield name, table.target, owners, rows, truth, told["covered"]
 
 
 def _percent(column: pd.Series) -> str:
@@ -221,23 +199,13 @@ def picture(answers: pd.DataFrame) -> Picture:
         marks.append(replace(drawn, name=f"true gain, {name} the interval", look=look))
     shown = [name for name in VERDICTS if name in verdict]
     names = [f"{VERDICTS[name]} ({np.sum(verdict == name)})" for name in shown]
-    sides = (
-        Side(
-            "gain, % of the own model's error",
-            limits=tuple(scaled(REACH)),
-            ticks=scaled(TICKS).tolist(),
-            labels=[f"{each:+}".replace("-", "−") if each else "0" for each in TICKS],
-        ),
-        Side(
-            limits=ends[::-1],
-            ticks=[row[verdict == name].mean() for name in shown],
-            labels=names,
-        ),
-    )
-    note = text("decisions")
+    signed = [f"{each:+}".replace("-", "−") if each else "0" for each in TICKS]
+    x = {"limits": scaled(REACH), "ticks": scaled(TICKS).tolist(), "labels": signed}
+    y = {"limits": ends[::-1], "labels": names}
+    y["ticks"] = [row[verdict == name].mean() for name in shown]
     kept = ("table", "way", "epsilon", "owner", "verdict", "gain", "low", "high", "truth", "error")
     table = {name: clear[name].to_numpy() for name in kept}
-    return one_panel("decisions", title(answers), marks, sides, note, table, height=5.2, note=note)
+    return captioned("decisions", title(answers), marks, table, height=5.2, x=x, y=y)
 
 
 def _in_rows(value: Array, row: Array, low: Array, high: Array) -> Layer:

@@ -228,11 +228,10 @@ class Case:
         public = frame.iloc[case.cut.public]
         if table.owner is None:
             public = public.assign(owner="")
-        public.to_csv(folder / "public.csv", index=False)
-        case.cut.write(case.cut.draw(0), folder / "private.csv")
-        public_path = str(folder / "public.csv")
-        private = str(folder / "private.csv")
-        seen = look(private, target=table.target, owner="owner", public_path=public_path)
+        path = str(folder / "public.csv")
+        public.to_csv(path, index=False)
+        private = case.cut.write(case.cut.draw(0), folder / "private.csv")
+        seen = look(str(private), target=table.target, owner="owner", public_path=path)
         for epsilon in BUDGETS:
             file = folder / f"epsilon-{epsilon:g}.toml"
             file.write_text("\n".join(whole(seen, epsilon, folder)), encoding="utf-8")

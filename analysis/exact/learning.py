@@ -1,4 +1,7 @@
-"""Exact moments of what a scenario learns from its data, or the reasons for none."""
+"""Expected ψ of a scenario by exact moments of what it learns from its data, or why there is none.
+
+Exact, or exact over counts of answers, or exact given the order of the updates.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -7,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.exact import assumptions, synchronous
-from analysis.exact.gossip_map import GossipMap, gossip_map_of
-from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, moments
+from analysis.exact import assumptions, per_update, synchronous
+from analysis.exact.per_update import CentralMoments, GossipMap, Initial, Moments, Shape
 from analysis.exact.sample_spread import SampleSpread
-from analysis.exact.silence import answering, endless
+from analysis.exact.turns import capped_moments, capped_size, ordered, orders
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab2, ParameterServer
@@ -19,7 +21,7 @@ from asyncdp_sim.learning.algorithms.gossip import AsyncGossip
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.update_order import Releases, releases
+from asyncdp_sim.theory.predict.update_order import Releases, releases, shares
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -116,10 +118,7 @@ class Expected:
 
     @classmethod
     def in_rounds(
-        cls,
-        known: Population,
-        objective: Quadratic,
-        algorithm: Collab1 | Collab2 | ParameterServer,
+        cls, known: Population, objective: Quadratic, algorithm: Collab1 | Collab2 | ParameterServer
     ) -> "Expected":
         """Judge a synchronous learning: owners' second moments count pooled alone."""
         updates = known.scenario.run.updates
@@ -181,7 +180,7 @@ class Recursions:
         shape, noise = known.problem.noise.shape, known.problem.task.reply.noise
         start, spread = algorithm.initial, sample_spread(known, objective)
         if spread is not None:
-            run = partial(moments, process, noise=shape, initial=start, spread=spread)
+            run = partial(per_update.moments, process, noise=shape, initial=start, spread=spread)
             return Expected.of_copies(known, objective, run(noise.variance), run())
         quiet, variance = self._moments(process, start, "vector", None), noise.variance
         if not np.any(variance > 0):
@@ -203,7 +202,7 @@ class Recursions:
         """Return moments, run unless they are known."""
         name = _named(process, initial, shape, variance)
         if name not in self.known:
-            self.known[name] = moments(process, variance, noise=shape, initial=initial)
+            self.known[name] = per_update.moments(process, variance, noise=shape, initial=initial)
         return self.known[name]
 
 
@@ -236,7 +235,7 @@ def process_of(
     if algorithm is None:
         raise TypeError(f"no exact moments of {known.scenario.algorithm.kind}")
     updates = known.scenario.run.updates
-    return algorithm, gossip_map_of(
+    return algorithm, per_update.gossip_map_of(
         objective,
         rho=algorithm.rho_of(objective.n_owners, updates, objective.sigma),
         updates=updates,
@@ -276,7 +275,7 @@ def ending(population: Population) -> Releases | None:
     end for another reason.
     """
     network = population.scenario.network
-    law = releases(endless(network))
+    law = releases(assumptions.endless(network))
     if isinstance(law, Unknown) or np.any(law.loss > 0) or network.until is not None:
         return None
     return law
@@ -298,7 +297,7 @@ def exact(known: Population, shared: Recursions | None = None) -> Expected | tup
     if rounds is not None:
         result = Expected.in_rounds(known, objective, rounds)
     else:
-        law = answering(known.scenario.network)
+        law = assumptions.answering(known.scenario.network)
         if isinstance(law, Unknown):
             raise TypeError("broken() lets no such scenario pass")
         recursions = Recursions() if shared is None else shared
@@ -334,3 +333,101 @@ def grid(
             read = {"dataset": known.dataset, "like": known.problem}
             found[place] = exact(known, own)
     return [found[place] for place in range(len(found))]
+
+
+LARGEST = 2**27
+"""Numbers that the recursion over counts of answers may take, some seconds' work."""
+ORDERS = 125
+"""Simulated orders of the updates, where they have no law that helps."""
+POINTS = 21
+"""Values of k at which expected ψ is computed over orders."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedPsi:
+    """Expected ψ of a scenario.
+
+    Attributes
+    ----------
+    psi : array (J,)
+        E ψ(θ_L,k) at some k, the last of them T.
+    noise_free : float
+        E ψ at the end without noise.
+    half_width : float
+        Of its 95 % interval over the simulated orders; 0 where it is exact.
+    doubts : tuple of str
+        Why it is exact given the order of the updates alone; none where it is exact.
+    """
+
+    psi: Array
+    noise_free: float
+    half_width: float = 0.0
+    doubts: tuple[str, ...] = ()
+
+
+def expected_psi(known: Population) -> ExpectedPsi | list[str]:
+    """Return the expected ψ by second moments, or why there is none.
+
+    Exact where owners are independent, and no budget ends before T; exact over the counts of
+    answers where budgets do end, and counts are few; else exact given the order of the updates
+    and averaged over simulated orders, which may be of any law that does not look at models.
+
+    Parameters
+    ----------
+    known : Population
+    """
+    doubts, objective = broken(known), known.objective
+    if len(nonlinear(known)) > 0 or objective is None:
+        return doubts
+    if len(doubts) == 0 or known.scenario.algorithm.in_rounds is not None:
+        return _exact(exact(known))
+    ends = ending(known)
+    if ends is not None:
+        algorithm, process = process_of(known, objective, ends.chosen)
+        caps, variance = np.array(known.scenario.network.answers_allowed), variance_of(known)
+        if capped_size(process, caps) <= LARGEST:
+            run = partial(
+                capped_moments, process, caps, noise=known.problem.noise.shape,
+                initial=algorithm.initial, spread=sample_spread(known, objective),
+            )  # fmt: skip
+            quiet = run()
+            loud = run(variance) if np.any(variance > 0) else quiet
+            found = Expected.of_copies(known, objective, loud, quiet)
+            return _exact((found.refuted,) if found.refuted else found)
+    if known.scenario.privacy.sampling is not None:
+        return [*doubts, assumptions.SAMPLED]
+    return _ordered(known, objective, doubts)
+
+
+def _exact(found: Expected | tuple[str, ...]) -> ExpectedPsi | list[str]:
+    if isinstance(found, tuple):
+        return list(found)
+    return ExpectedPsi(found.psi, float(found.noise_free[-1]))
+
+
+def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> ExpectedPsi | list[str]:
+    """Average over simulated orders of the updates.
+
+    Models are taken in the whole space: no such ψ is known where a projection may act.
+    """
+    network, algorithm = known.scenario.network, known.scenario.algorithm
+    if known.scenario.model.theta_max is not None:
+        return [*doubts, "the projection onto Θ may act"]
+    simulated = orders(network, ORDERS, known.scenario.run.seed)
+    if np.all(np.sum(simulated.owners >= 0, axis=1) >= network.updates):
+        doubts = [doubt for doubt in doubts if doubt != assumptions.ENDS_EARLY]
+    needed = np.array(shares(network)) if algorithm.needs_shares else None
+    one_on_one, process = process_of(known, objective, needed)
+    judge = objective if known.judge is None else known.judge
+    places = np.unique(np.rint(np.linspace(0, simulated.owners.shape[1], POINTS)).astype(np.int64))
+    run = partial(
+        ordered, process, simulated.owners, places, noise=known.problem.noise.shape,
+        initial=one_on_one.initial, numbers=simulated.numbers, hessian=judge.hessian,
+        optimum=judge.optimum,
+    )  # fmt: skip
+    psi, quiet = run(variance_of(known)) / judge.least, run() / judge.least  # (R, J)
+    if not np.isfinite(psi).all():
+        return [*doubts, "the learning diverges"]
+    error = psi[:, -1].std(ddof=1) / np.sqrt(len(psi))
+    half_width, noise_free = 1.98 * float(error), float(quiet[:, -1].mean())  # t, 124 degrees
+    return ExpectedPsi(np.asarray(psi.mean(axis=0)), noise_free, half_width, tuple(doubts))

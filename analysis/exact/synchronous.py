@@ -104,12 +104,8 @@ def moments(
             bias = np.stack(left) * first
             second = bias[:, :, None] * bias[:, None, :] + variance * np.stack(spreads)
             second += scatter * np.square(left)[:, :, None] * np.eye(p)
-            return CentralMoments(
-                hessian=hessian,
-                optimum=optimum,
-                mean=optimum + bias @ vectors.T,
-                second=vectors @ second @ vectors.T,
-            )
+            mean, second = optimum + bias @ vectors.T, vectors @ second @ vectors.T
+            return CentralMoments(hessian, optimum, mean, second)
 
         model = seen(starts, noises)
         if schedule.kept is None:
@@ -167,8 +163,6 @@ def sampled_moments(
             second = shrink @ second @ shrink + size**2 * added
             seconds.append(second)
             judgements.append(second if schedule.kept is None else judged)
-    return DescentMoments(
-        model=replace(plain.model, second=np.array(seconds)),
-        judged=replace(plain.judged, second=np.array(judgements)),
-        sound=plain.sound,
-    )
+    model = replace(plain.model, second=np.array(seconds))
+    shown = replace(plain.judged, second=np.array(judgements))
+    return DescentMoments(model, shown, plain.sound)

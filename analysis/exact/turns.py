@@ -1,26 +1,22 @@
 """Exact moments of asynchronous learning turn by turn: where budgets end, or given the order.
 
 An update of owner i takes the deviations u of all models from θ*, θ_L first, to A_i u + c_i and
-noise on θ_i (:class:`~analysis.exact.gossip_map.GossipMap`). Matrices of all models are worked
+noise on θ_i (:class:`~analysis.exact.per_update.GossipMap`). Matrices of all models are worked
 out, which takes longer than the blocks of :mod:`~analysis.exact.per_update`.
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from analysis.exact.gossip_map import GossipMap
-from analysis.exact.per_update import (
-    CentralMoments,
-    Initial,
-    Moments,
-    Shape,
-    form_of,
-    started,
-    variances,
-)
+from analysis.exact import per_update
+from analysis.exact.per_update import GossipMap, Initial, Moments, Shape
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
+from asyncdp_sim.network import Network, simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +57,7 @@ class Turn:
             for row, part, moved in ((0, central, process.central_drift), (i + 1, own, drift)):
                 factor[row], shift[row] = 0.0, moved
                 factor[row][:, pair] = part[:, None] / 2  # of the mean of both models
-            step, form = float(process.step[i]), form_of(process, noise)
+            step, form = float(process.step[i]), per_update.form_of(process, noise)
             found.append(cls(i, factor.reshape(size * p, -1), shift.ravel(), form, step, spread))
         return found
 
@@ -93,17 +89,15 @@ class Turn:
 
 
 def _start(process: GossipMap, initial: Initial, events: int) -> tuple[Array, Array]:
-    v, u = started(process, initial)
+    v, u = per_update.started(process, initial)
     return np.tile(v.ravel(), (events, 1)), np.tile(u.reshape(v.size, -1), (events, 1, 1))
 
 
 def capped_size(process: GossipMap, answers: Ints) -> int:
     """Return how many numbers :func:`capped_moments` works out, N ((N+1)p)² for every count."""
     per_state = process.n_owners * ((process.n_owners + 1) * process.n_features) ** 2
-    states = 1
-    for cap in np.minimum(answers, process.updates).tolist():
-        states *= cap + 1
-    return states * per_state
+    states = prod(cap + 1 for cap in np.minimum(answers, process.updates).tolist())
+    return int(states * per_state)
 
 
 def capped_moments(
@@ -144,7 +138,8 @@ def capped_moments(
     n, p, units = process.n_owners, process.n_features, np.eye(process.n_owners, dtype=np.int64)
     caps = np.minimum(answers, process.updates)
     caps = caps * (process.probability > 0)  # who never has an update is not waited for
-    levels, turns = variances(process, noise_variance), Turn.every(process, noise, spread)
+    levels = per_update.variances(process, noise_variance)
+    turns = Turn.every(process, noise, spread)
     counts, chance = np.zeros((1, n), dtype=np.int64), np.ones(1)
     v, u = _start(process, initial, 1)
     mean, second = [v[0, :p]], [u[0, :p, :p]]
@@ -217,14 +212,14 @@ def ordered(
     hessian, optimum : array (p, p), array (p,), optional
         Of another quadratic fitness that judges the model; the training one by default.
     """
-    variance, turns = variances(process, noise_variance), Turn.every(process, noise)
+    variance, turns = per_update.variances(process, noise_variance), Turn.every(process, noise)
     levels = variance[owners] if variance.ndim == 1 else variance[owners, numbers]
     (v, u), p = _start(process, initial, len(owners)), process.n_features
     found = []
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for k in range(int(ks[-1]) + 1):
             if k in ks:
-                seen = CentralMoments(
+                seen = per_update.CentralMoments(
                     process.hessian, process.optimum, v[:, :p] + process.optimum, u[:, :p, :p]
                 )
                 found.append(seen.expected_excess(hessian, optimum))
@@ -232,3 +227,51 @@ def ordered(
                 of = np.flatnonzero(owners[:, k] == turn.owner)
                 v[of], u[of] = turn.after(np.ones(len(of)), v[of], u[of], levels[of, k])
     return np.stack(found, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Orders and times of updates, of simulations of a network.
+
+    Attributes
+    ----------
+    owners : array of int (R, K)
+        Owners (from 0) of the updates; −1 after a run's last, and where several make one.
+    numbers : array of int (R, K)
+        How many answers each update's owner had released before, lost ones too; 0 where none is.
+    staleness : array of int (R, K)
+        Updates between each update's read and its use; 0 where owners are −1.
+    times : array (R, K + 1)
+        Time units until update k = 0, 1, …; a run that has ended stays where it ended.
+    """
+
+    owners: Ints
+    numbers: Ints
+    staleness: Ints
+    times: Array
+
+
+def orders(network: Network, count: int, seed: int) -> Orders:
+    """Simulate a network, whose timing does not look at models, so many times.
+
+    Parameters
+    ----------
+    network : Network
+    count : int
+        R ≥ 2.
+    seed : int
+    """
+    streams = Streams(seed).within("forecast", "network")
+    traces = [simulate(network, streams.within(r)) for r in range(count)]
+    longest = max(trace.n_updates for trace in traces)
+    owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
+    numbers = np.zeros((count, longest), dtype=np.int64)
+    staleness = np.zeros_like(numbers)
+    for row, trace in enumerate(traces):
+        if not network.protocol.makes_updates:
+            owners[row, : trace.n_updates] = trace.updates["owner"] - 1
+            numbers[row, : trace.n_updates] = trace.numbers
+            staleness[row, : trace.n_updates] = trace.updates["staleness"]
+        times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
+        times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
+    return Orders(owners, numbers, staleness, times)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, text, written
+from analysis import one_panel
+from analysis.one_panel import TRUTH, written
 from analysis.privacy.transcripts import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import Declaration, Layer
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Sweep
@@ -80,10 +81,8 @@ def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
         look = foot | {"xytext": (0, 2), "va": "bottom"}
         marks += [Layer("upright", infinity, look={"alpha": 0}),
                   Layer("note", infinity, 0, name=said, look=look)]  # fmt: skip
-    named = "$\\epsilon$ of the owner that is the learner"
-    across = Side(named, log=True, ticks=at, labels=list(map(number, places)))
-    side = Side("error of the mean gradient of a run\n(relative to it)", log=True, grid=True)
-    return Declaration([Panel(marks, across, side)], (6.5, 3.5), learned_best(rows))
+    across = {"ticks": at, "labels": list(map(number, places))}
+    return one_panel.declared("collusion", learned_best(rows), marks, 3.5, across)
 
 
 def learned_best(rows: Sequence[Columns]) -> str:
@@ -98,5 +97,5 @@ def learned_best(rows: Sequence[Columns]) -> str:
     return f"{text}, at ε = {number(float(epsilon[best]))} ({name[best]})"
 
 
-FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: text("collusion"))
+FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: one_panel.text("collusion"))
 STUDIES = {"owner-learner-collude": FIGURE}

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.one_panel import text
+from analysis import one_panel
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.drawer import Declaration, Layer, measured
 from asyncdp_sim.figures.picture import row_labels
 from asyncdp_sim.figures.style import THEORY, is_wide, looks, per_cent
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, owner_table, psi_of_replicates
@@ -81,10 +81,8 @@ def declared(found: Sequence[SeedSeries], rows: Sequence[Columns]) -> Declaratio
     named = "as good as θ*: all records, without privacy"
     marks.append(Layer("level", y=1.0, name=named, look=dashed))
     losses = np.concatenate([series.relative.ravel() for series in found])
-    across = Side("share of the time that the owner is online", manner="share",
-                  ticks=online.tolist())  # fmt: skip
-    side = Side(f"loss on own held-out rows,\nover that of θ* {BETTER}", is_wide(losses), grid=True)
-    return Declaration([Panel(marks, across, side)], (6.5, 3.3), served(rows))
+    x, y = {"ticks": online.tolist()}, {"log": is_wide(losses)}
+    return one_panel.declared("fairness", served(rows), marks, 3.3, x, y)
 
 
 def served(rows: Sequence[Columns]) -> str:
@@ -128,5 +126,5 @@ def _rows(each: SeedSeries) -> Columns:
     }
 
 
-FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: text("fairness"))
+FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: one_panel.text("fairness"))
 STUDIES = {"availability-and-fairness": FIGURE}

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, TRUTH, text, written
+from analysis.one_panel import DOTS, MEASURED, TRUTH, declared, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.drawer import Declaration, Layer, measured
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
@@ -84,10 +84,7 @@ def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaratio
         owners, name = table["owners"], str(table["windows"][0])
         marks.append(measured(owners, ends(table, "off"), end=name, **look))
         marks.append(Layer("line", owners, table["exact"], look=tick | {"color": THEORY}))
-    across = Side("owners that always have an answer, $N$", log=True, ticks=places)
-    panel = Panel(marks, across, Side("throughput too high by (%)", grid=True))
-    note = text("fixed-point", "note")
-    return Declaration([panel], (6.5, 2.8), farthest(rows), note=note)
+    return declared("fixed-point", farthest(rows), marks, 2.8, {"ticks": places})
 
 
 def farthest(rows: Sequence[Columns]) -> str:

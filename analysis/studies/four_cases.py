@@ -9,12 +9,11 @@ from itertools import product
 
 import numpy as np
 
-from analysis.one_panel import text
-from analysis.papers.grids import Grid
-from analysis.studies.psi_lines import PSI
+from analysis import one_panel
+from analysis.papers import Grid
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, measured
 from asyncdp_sim.figures.picture import row_labels
 from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
@@ -104,8 +103,7 @@ def declared(found: Sequence[Case], rows: Sequence[Columns]) -> Declaration:
     return Declaration(
         [
             Panel(
-                _lines(case), Side("records of owner 1, $n_1$", log=True),
-                Side(f"{PSI}\n{BETTER}", log=True, grid=True),
+                _lines(case), one_panel.side("four-cases", "x"), one_panel.side("four-cases", "y"),
                 f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
                 f"$\\epsilon_j$ = {number(case.epsilon)}",
             )
@@ -145,7 +143,7 @@ def _rows(case: Case) -> Columns:
 
 def _caption(found: Sequence[Case], _: Sequence[Columns]) -> str:
     replicates = numbers(float(len(run.replicates)) for case in found for run in case.results)
-    return text("four-cases", replicates=replicates, constant=number(found[0].constant))
+    return one_panel.text("four-cases", replicates=replicates, constant=number(found[0].constant))
 
 
 FIGURE = SweepFigure("four-cases", cases, _rows, declared, _caption)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from analysis import one_panel
 from analysis.again import traces_of
-from analysis.one_panel import text
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import Declaration, Layer
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -115,13 +115,8 @@ def select(sweep: Sweep) -> list[Pairs]:
     SpecError
         If a cell has another observer.
     """
-    return [
-        pairs(
-            load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths),
-            (cell.result,),
-        )
-        for cell in sweep.cells
-    ]  # fmt: skip
+    named = [(cell.result, cell.label(sweep.paths)) for cell in sweep.cells]
+    return [pairs(load(each.directory / "scenario.toml")[0], name, (each,)) for each, name in named]
 
 
 def rows(name: str, hops: Ints, quartiles: Array) -> Columns:
@@ -145,21 +140,15 @@ def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Lay
     return [*marks, Layer("band", name="middle half of these pairs", look=quartiles)]
 
 
-def over_hops(graphs: Sequence[Columns]) -> Side:
-    """Return the axis of hops."""
-    most = int(max(table["hops"].max() for table in graphs))
-    return Side("hops between an owner and the observing owner", ticks=range(1, 1 + most))
-
-
 def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
     """Say ε against hops, a line for each graph: the median over pairs, and its quartiles."""
     marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
     all_heard = max(graph.epsilon for graph in graphs)
     marks.append(Layer("level", y=all_heard, name="observer of every answer", look=HEARD))
-    named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
-    side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
-    title = near_and_far(tables, all_heard)
-    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), title)
+    x = {"ticks": range(1, 1 + int(max(table["hops"].max() for table in tables)))}
+    y: dict[str, Any] = {"limits": (-0.03 * all_heard, 1.12 * all_heard)}
+    y["name"] = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
+    return one_panel.declared("over-distance", near_and_far(tables, all_heard), marks, x=x, y=y)
 
 
 def near_and_far(tables: Sequence[Columns], most: float) -> str:
@@ -175,7 +164,7 @@ def near_and_far(tables: Sequence[Columns], most: float) -> str:
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
     result = graphs[0].results[0]
-    return text("over-distance", owners=result.n_owners, meetings=result.updates)
+    return one_panel.text("over-distance", owners=result.n_owners, meetings=result.updates)
 
 
 FIGURE = SweepFigure(

@@ -1,4 +1,7 @@
-"""Mean ψ at the end against one swept number, with laws, bounds and other models beside it."""
+"""Mean ψ at the end against one swept number, with laws, bounds and other models beside it.
+
+First of any sweep, then as single entries ask for it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,30 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from analysis import one_panel
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.drawer import (
-    BETTER,
-    LONGEST_AT_END,
-    Declaration,
-    Layer,
-    Panel,
-    Side,
-    measured,
-)
+from asyncdp_sim.figures import sweep_figure
+from asyncdp_sim.figures.drawer import LONGEST_AT_END, Declaration, Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
-from asyncdp_sim.figures.sweep_figure import (
-    Series,
-    SweepFigure,
-    is_number,
-    least_in_words,
-    mean_psi_at_end,
-)
 from asyncdp_sim.results import Cell, Sweep, not_a_result
+from asyncdp_sim.scenario.paths import VARIANT, symbol
 from asyncdp_sim.scenario.paths import axis as axis_name
-from asyncdp_sim.scenario.paths import symbol
 
 
 @dataclass(frozen=True)
@@ -87,7 +77,6 @@ LEAST_OF_SURFACE = 4  # values of either number of a surface
 PROJECTED = 0.01
 """Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
 LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
-PSI = "mean $\\psi$ at the end"
 
 
 def projected(cell: Cell) -> float:
@@ -104,7 +93,7 @@ def slope(x: Array, psi: Array) -> float:
 
 
 @dataclass(frozen=True)
-class PsiSeries(Series):
+class PsiSeries(sweep_figure.Series):
     """The cells that share a marker; its name, such as ``n_i = 1,000``, is empty of one series.
 
     Attributes
@@ -135,7 +124,7 @@ class PsiSeries(Series):
 
         Shape (3, J).
         """
-        return np.array([mean_psi_at_end(result) for result in self.results]).T
+        return np.array([sweep_figure.mean_psi_at_end(result) for result in self.results]).T
 
     @cached_property
     def projected(self) -> Array:
@@ -211,9 +200,9 @@ def series_of(
 
 def lines(
     name: str, select: Callable[[Sweep], Sequence[PsiSeries] | str]
-) -> SweepFigure[PsiSeries]:
+) -> sweep_figure.SweepFigure[PsiSeries]:
     """Return the figure of mean ψ at the end against a swept number, with 95 % intervals."""
-    return SweepFigure(name, select, _rows, _declared, _caption)
+    return sweep_figure.SweepFigure(name, select, _rows, _declared, _caption)
 
 
 def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Picture:
@@ -244,7 +233,9 @@ def _select_surface(sweep: Sweep) -> list[PsiSeries] | str:
     x, y = sorted(sweep.varying, key=lambda path: path == "privacy.epsilon")  # ε last
     if min(len(values) for values in sweep.varying.values()) < LEAST_OF_SURFACE:
         return f"fewer than {LEAST_OF_SURFACE} values of {x} or {y}"
-    if not all(is_number(value) for values in sweep.varying.values() for value in values):
+    if not all(
+        sweep_figure.is_number(value) for values in sweep.varying.values() for value in values
+    ):
         return f"{x} or {y} is no number"
     try:
         return _over_two(sweep, x, y)
@@ -312,13 +303,11 @@ def _declared(found: Sequence[PsiSeries], rows: Sequence[Columns]) -> Declaratio
         marks.append(Layer("line", name=reference.name, look={"color": tone} | plain))
     places = {place for item in found for place in item.at}
     ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
-    across = Side(axis_name(found[0].path), log=True, ticks=ticks)
-    side = Side(f"{PSI}\n{BETTER}", log=True, grid=True)
-    title = least_in_words(
-        rows, "psi_final_mean", "mean ψ at the end", found[0].named, found[0].path
+    x, least = {"name": axis_name(found[0].path), "ticks": ticks}, "mean ψ at the end"
+    title = sweep_figure.least_in_words(
+        rows, "psi_final_mean", least, found[0].named, found[0].path
     )
-    title += beside_law(rows)
-    return Declaration([Panel(marks, across, side)], (6.5, 3.9), title)
+    return one_panel.declared("psi-lines", title + beside_law(rows), marks, 3.9, x)
 
 
 def beside_law(rows: Sequence[Columns]) -> str:
@@ -337,7 +326,7 @@ def beside_law(rows: Sequence[Columns]) -> str:
 
 def _rows(each: PsiSeries) -> Columns:
     """Return what is drawn of one series: a row for every cell."""
-    table = each.rows(each.named, each.path, psi_final_mean=mean_psi_at_end)
+    table = each.rows(each.named, each.path, psi_final_mean=sweep_figure.mean_psi_at_end)
     if each.named == each.by:
         table[each.named] = np.array([cell.values[each.by] for cell in each.cells])
     table["projected"] = each.projected
@@ -373,4 +362,60 @@ def _caption(found: Sequence[PsiSeries], _: Sequence[Columns]) -> str:
 
 FIGURE = lines("surface", _select_surface)
 """Of any sweep over two numbers."""
-STUDIES = dict.fromkeys(("async-05", "async-07", "collab-03", "collab-08"), FIGURE)
+
+EPSILON, OWNERS = "privacy.epsilon", "owners.count"
+
+
+def hospital_law(epsilon: float) -> float:
+    """Return 0.9/ε + 0.6/ε², as figure 10 of Async draws it; n, N and f(θ*) are in both numbers."""
+    return 0.9 / epsilon + 0.6 / epsilon**2
+
+
+HOSPITAL = Reference(
+    "0.9/ε + 0.6/ε², as published", "law",
+    lambda cell: hospital_law(float(cell.values[EPSILON])),
+)  # fmt: skip
+
+
+def markers(
+    sweep: Sweep,
+    x: str,
+    by: str | None = None,
+    *,
+    chosen: Sequence[float] | None = None,
+    references: Sequence[Reference] = (),
+    name: str = "markers",
+) -> Picture:
+    """Draw mean ψ of a sweep against x; parameters as in ``series_of``, whose errors it raises."""
+    found = partial(series_of, x=x, by=by, chosen=chosen, references=references)
+    return lines(name, found).picture(sweep)
+
+
+def alone(cell: Cell) -> float:
+    """Return ψ of the median owner's own model, without noise."""
+    return float(np.median(cell.result.of_owners("psi_alone")))
+
+
+def by_noise(sweep: Sweep) -> list[PsiSeries]:
+    """Return a series for each noise: variants begin with its name, and end with the owners'."""
+    return PsiSeries.grouped(
+        sweep.cells,
+        lambda cell: str(cell.values[VARIANT]).partition(",")[0],
+        lambda cell: float(cell.result.scenario["owners"]["count"]),
+        path=OWNERS,
+    )
+
+
+OWN = Reference("own model of the median owner, without noise", "psi_alone", alone)
+BY_BUDGET = partial(series_of, x=EPSILON, by="owners.records", references=(LENDING,))
+MEAN_BY_BUDGET = partial(series_of, x=EPSILON, references=(HOSPITAL,))
+CORRELATED_NOISE = lines("correlated-noise", by_noise)
+HIDE_THE_OWNER = lines(
+    "hide-the-owner", partial(series_of, x=OWNERS, by=VARIANT, references=(OWN,))
+)
+STUDIES = dict.fromkeys(("async-05", "async-07", "collab-03", "collab-08"), FIGURE) | {
+    "async-06": lines("by-budget", BY_BUDGET),
+    "async-10": lines("mean-by-budget", MEAN_BY_BUDGET),
+    "correlated-noise": CORRELATED_NOISE,
+    "hide-the-owner": HIDE_THE_OWNER,
+}

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from analysis import one_panel
 from analysis.one_panel import DOTS, MEASURED, PREDICTED, TRUTH, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, plus_minus
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import Declaration, Layer
 from asyncdp_sim.figures.style import THEORY, VERMILION
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
@@ -166,9 +167,8 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
         value, share = max(found[0].own, key=lambda each: each[1])
         most = f"{100 * share:.0f} % of {found[0].of}"
         marks.append(written(value, last, most, "inside", VERMILION))
-    side = Side(limits=(len(labels) - 0.3, -0.8), ticks=range(len(labels)), labels=labels)
-    panel = Panel(marks, Side("model $\\theta$"), side)
-    return Declaration([panel], (6.5, 2.7), nearest(best, rows))
+    y = {"limits": (len(labels) - 0.3, -0.8), "ticks": range(len(labels)), "labels": labels}
+    return one_panel.declared("where-it-ends", nearest(best, rows), marks, 2.7, y=y)
 
 
 def nearest(best: float, rows: Sequence[Columns]) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, text, written
+from analysis.one_panel import TRUTH, declared, text, written
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.drawer import Declaration, Layer, measured
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
@@ -116,18 +116,11 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
         said = f"published, against {rows[0]['p'][0]}, m = {n_owners}"
         marks.append(written(1, low, said, "below"))
     places = [each for each in TICKS if lowest / 1.7 < each < never]
-    sides = (
-        Side("tasks at a time, $m$", log=True, ticks=usual["tasks"].tolist()),
-        Side(
-            f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)",
-            log=True,
-            limits=(lowest / 1.7, top),
-            ticks=[*places, (never * top) ** 0.5],
-            labels=[*map(number, places), "never"],
-        ),
-    )
-    note = text("whom-to-ask", "note")
-    return Declaration([Panel(marks, *sides)], (6.5, 3.7), cheapest(rows, n_owners), note=note)
+    y: dict[str, Any] = {"limits": (lowest / 1.7, top)}
+    y["name"] = f"time until mean $\\psi$ is {TARGET:g},\nunits (95 % intervals)"
+    y |= {"ticks": [*places, (never * top) ** 0.5], "labels": [*map(number, places), "never"]}
+    x, title = {"ticks": usual["tasks"].tolist()}, cheapest(rows, n_owners)
+    return declared("whom-to-ask", title, marks, 3.7, x, y)
 
 
 def cheapest(rows: Sequence[Columns], n_owners: int) -> str:

@@ -4,23 +4,15 @@ Only what was read is here, and every statement is quoted with its place; pages 
 say what was read, what came out, and which results of others are not here.
 """
 
-from scenarios.beyond import (
-    absence,
-    devices,
-    hidden_users,
-    lasting,
-    muffliato,
-    pairwise,
-    routing,
-    routing_accuracy,
-    waves,
-)
-from scenarios.beyond.observers import linear_systems, secure_sums
+from importlib import import_module
+
 from scenarios.papers.figure import PaperFigure
 
-_ROWS = (
-    muffliato, linear_systems, pairwise, hidden_users, absence, waves, lasting, routing,
-    routing_accuracy, devices, secure_sums,
+_MODULES = (
+    "muffliato", "observers.linear_systems", "decor", "absence", "waves", "lasting", "routing",
+    "routing_accuracy", "devices", "observers.secure_sums",
 )  # fmt: skip
-RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)
+RESULTS: tuple[PaperFigure, ...] = tuple(
+    figure for name in _MODULES for figure in import_module(f"{__name__}.{name}").RESULTS
+)
 """In the order of their page."""

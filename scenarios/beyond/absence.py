@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, text, written
+from analysis.one_panel import TEXTS, TRUTH, text, written
 from analysis.studies.where_it_ends import FIGURE, online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
@@ -23,59 +23,43 @@ from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import GREEN
 from asyncdp_sim.results import Sweep
-from scenarios.beyond.moves import (
-    LongRun,
-    copies,
-    long_run,
-    minimiser,
-    one_model,
-    pace,
-    rounds,
-    shares,
-)
+from scenarios.beyond import moves
+from scenarios.papers import problem
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
-from scenarios.papers.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
 NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
-WRITTEN = {
-    PRESENT: "rounds: mean\nof the present",
-    SINGLE: "one answer\nat a time",
-    COPIES: "Async: each\nowner a copy",
-    DIVIDED: "Async, steps\nby shares",
-}
-"""As the picture has them."""
 
 
 def _chances(sweep: Sweep) -> Array:
-    return online(scenario(sweep.cells[0].result))
+    return online(problem.scenario(sweep.cells[0].result))
 
 
-def exactly(sweep: Sweep, name: str) -> LongRun:
+def exactly(sweep: Sweep, name: str) -> moves.LongRun:
     """Return the moments of a variant in the long run."""
-    f, chances = objective(sweep), _chances(sweep)
-    part, said = chances / chances.sum(), scenario(result(sweep, name))
+    f, chances = problem.objective(sweep), _chances(sweep)
+    part, said = chances / chances.sum(), problem.scenario(result(sweep, name))
     algorithm: Any = said.algorithm
     if name == PRESENT:
-        return long_run(*rounds(f, algorithm.step, chances.tolist()))
+        return moves.long_run(*moves.rounds(f, algorithm.step, chances.tolist()))
     if name == SINGLE:
-        return long_run(one_model(f, algorithm.step), part)
+        return moves.long_run(moves.one_model(f, algorithm.step), part)
     by = len(part) * part if name == DIVIDED else np.ones(len(part))
-    return long_run(copies(f, pace(said), by), part)
+    return moves.long_run(moves.copies(f, moves.pace(said), by), part)
 
 
 def printed(sweep: Sweep) -> float:
     """Return where learning ends by equation (3)."""
     chances = _chances(sweep)
-    return float(minimiser(objective(sweep), chances / chances.sum())[0])
+    return float(moves.minimiser(problem.objective(sweep), chances / chances.sum())[0])
 
 
 def wanted(sweep: Sweep) -> float:
     """Return θ*."""
-    f = objective(sweep)
-    return float(minimiser(f, shares(f))[0])
+    f = problem.objective(sweep)
+    return float(moves.minimiser(f, moves.shares(f))[0])
 
 
 def over_printed(sweep: Sweep, model: float) -> float:
@@ -85,13 +69,13 @@ def over_printed(sweep: Sweep, model: float) -> float:
 
 def bias(sweep: Sweep, name: str) -> float:
     """Return a variant's bias over that of equation (3)."""
-    return over_printed(sweep, float(ends(result(sweep, name)).mean()))
+    return over_printed(sweep, float(problem.ends(result(sweep, name)).mean()))
 
 
 def about(sweep: Sweep, name: str, value: float) -> Range:
     """Return a window of standard errors of a variant's bias around a value."""
     away = printed(sweep) - wanted(sweep)
-    error = SURE * uncertain(ends(result(sweep, name))[:, 0]) / abs(away)
+    error = problem.SURE * problem.uncertain(problem.ends(result(sweep, name))[:, 0]) / abs(away)
     return value - error, value + error
 
 
@@ -102,26 +86,24 @@ def about_exact(sweep: Sweep, name: str) -> Range:
 
 def off_model(sweep: Sweep, name: str) -> float:
     """Return how many standard errors a mean model is off its exact value."""
-    return _off(*models(sweep, name))
+    return problem.off_by(*models(sweep, name))
 
 
 def off_psi(sweep: Sweep, name: str) -> float:
     """Return how many standard errors mean ψ is off its exact value."""
-    return _off(late_psi(result(sweep, name)), exactly(sweep, name).psi(objective(sweep)))
-
-
-def _off(values: Array, exact: float) -> float:
-    return (float(values.mean()) - exact) / uncertain(values)
+    return problem.off_by(
+        problem.late_psi(result(sweep, name)), exactly(sweep, name).psi(problem.objective(sweep))
+    )
 
 
 def models(sweep: Sweep, name: str) -> tuple[Array, float]:
     """Return models at the end, and their exact mean."""
-    return ends(result(sweep, name))[:, 0], float(exactly(sweep, name).mean[0])
+    return problem.ends(result(sweep, name))[:, 0], float(exactly(sweep, name).mean[0])
 
 
 def gain(sweep: Sweep) -> float:
     """Return late ψ of copies over that where steps are divided by shares."""
-    return mean_psi(sweep, COPIES) / mean_psi(sweep, DIVIDED)
+    return problem.mean_psi(sweep, COPIES) / problem.mean_psi(sweep, DIVIDED)
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
@@ -129,7 +111,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     picture, at = FIGURE.picture(sweep), printed(sweep)
     line = Layer("upright", at, look=TRUTH | {"color": GREEN})
     [panel] = picture.said.panels
-    labels = [WRITTEN[name] for name in panel.y.labels or ()]
+    labels = [TEXTS["bias-of-absence"]["labels"][name] for name in panel.y.labels or ()]
     panel = replace(
         panel,
         marks=[line, written(at, -0.5, "equation (3)", "right", GREEN), *panel.marks],
@@ -137,7 +119,7 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     )
     away = abs(at - wanted(sweep))
     told = [
-        (bias(sweep, name), 2 * uncertain(models(sweep, name)[0]) / away)
+        (bias(sweep, name), 2 * problem.uncertain(models(sweep, name)[0]) / away)
         for name in (PRESENT, DIVIDED)
     ]
     chances = ", ".join(f"{chance:g}" for chance in _chances(sweep))

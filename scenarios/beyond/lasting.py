@@ -11,27 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, PSI, TRUTH, captioned, written
 from analysis.studies.where_it_ends import online
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, Moves, copies, long_run, pace, while_it_lasts
+from scenarios.papers import problem
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
-from scenarios.papers.problem import (
-    ends,
-    late_psi,
-    mean_psi,
-    objective,
-    psi_around,
-    scenario,
-    uncertain,
-)
 
 ANEW, WITHOUT = "drawn anew", "left out"
 CYCLES = (1.0, 10.0, 100.0, 400.0)
@@ -47,10 +38,10 @@ NAMES = (ANEW, *map(cycles_of, CYCLES), WITHOUT)
 
 def _kept(sweep: Sweep) -> tuple[Array, Array, Moves]:
     """Return owners' shares of time online, their parts of updates, and what updates do."""
-    said = scenario(result(sweep, ANEW))
+    said = problem.scenario(result(sweep, ANEW))
     there = online(said)
     part = there / there.sum()
-    return there, part, copies(objective(sweep), pace(said), len(part) * part)
+    return there, part, copies(problem.objective(sweep), pace(said), len(part) * part)
 
 
 def in_cycles(sweep: Sweep, length: float) -> LongRun:
@@ -72,38 +63,40 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
         return long_run(moves, part)
     if name != WITHOUT:
         return in_cycles(sweep, float(name.removeprefix(cycles_of(0)[:-1])))
-    said = scenario(result(sweep, WITHOUT))
+    said = problem.scenario(result(sweep, WITHOUT))
     rates = np.array(said.clock.rate, dtype=float)  # type: ignore[union-attr]
-    moves = copies(objective(sweep), pace(said), np.ones(len(rates)))
+    moves = copies(problem.objective(sweep), pace(said), np.ones(len(rates)))
     return long_run(moves, rates / rates.sum())
 
 
 def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
-    return exactly(sweep, name).psi(objective(sweep))
+    return exactly(sweep, name).psi(problem.objective(sweep))
 
 
 def around(sweep: Sweep, name: str) -> Range:
     """Return a window of standard errors around E ψ."""
-    return psi_around(sweep, name, exact_psi(sweep, name))
+    return problem.psi_around(sweep, name, exact_psi(sweep, name))
 
 
 def off_mean(sweep: Sweep, name: str) -> float:
     """Return how many standard errors the mean model is off its exact value."""
-    values = ends(result(sweep, name))[:, 0]
-    return float((values.mean() - exactly(sweep, name).mean[0]) / uncertain(values))
+    models = problem.ends(result(sweep, name))[:, 0]
+    return problem.off_by(models, exactly(sweep, name).mean[0])
 
 
 def least_growth(sweep: Sweep) -> float:
     """Return ψ over that where absence lasts less, the least of all steps."""
-    found = [mean_psi(sweep, name) for name in NAMES[:-1]]
+    found = [problem.mean_psi(sweep, name) for name in NAMES[:-1]]
     return float(np.min(np.array(found[1:]) / np.array(found[:-1])))
 
 
 def more_biased(sweep: Sweep) -> float:
     """Return how far the mean model is off θ* without owner 1, over that where it is drawn anew."""
-    best = float(objective(sweep).optimum[0])
-    without_it, anew = (abs(ends(result(sweep, name)).mean() - best) for name in (WITHOUT, ANEW))
+    best = float(problem.objective(sweep).optimum[0])
+    without_it, anew = (
+        abs(problem.ends(result(sweep, name)).mean() - best) for name in (WITHOUT, ANEW)
+    )
     return float(without_it / anew)
 
 
@@ -111,29 +104,28 @@ def crossing(sweep: Sweep) -> float:
     """Return the length of cycles from which on E ψ is above that without owner 1; in units."""
     limit = exact_psi(sweep, WITHOUT)
     low, high = CYCLES[0], CYCLES[-1]
-    if in_cycles(sweep, high).psi(objective(sweep)) < limit:
+    if in_cycles(sweep, high).psi(problem.objective(sweep)) < limit:
         return float("inf")
     while high / low > 1.001:
         middle = float(np.sqrt(low * high))
-        above = in_cycles(sweep, middle).psi(objective(sweep)) > limit
+        above = in_cycles(sweep, middle).psi(problem.objective(sweep)) > limit
         low, high = (low, middle) if above else (middle, high)
     return high
 
 
 def over_without(sweep: Sweep, length: float) -> float:
     """Return ψ in cycles of a length over that without owner 1."""
-    return mean_psi(sweep, cycles_of(length)) / mean_psi(sweep, WITHOUT)
+    return problem.mean_psi(sweep, cycles_of(length)) / problem.mean_psi(sweep, WITHOUT)
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over the length of cycles, predicted and measured."""
     lengths = np.geomspace(CYCLES[0] / 2, 2 * CYCLES[-1], 40)
-    curve = np.array([in_cycles(sweep, each).psi(objective(sweep)) for each in lengths])
-    late = {name: late_psi(result(sweep, name)) for name in (*map(cycles_of, CYCLES), WITHOUT)}
-    mean = np.array([values.mean() for values in late.values()])
-    about = np.array([2 * uncertain(values) for values in late.values()])
+    curve = np.array([in_cycles(sweep, each).psi(problem.objective(sweep)) for each in lengths])
+    names = (*map(cycles_of, CYCLES), WITHOUT)
+    mean, about = problem.late_means(sweep, names)
     ends, pays = np.array([mean, mean - about, mean + about]), crossing(sweep)
-    exact = np.array([exact_psi(sweep, name) for name in late])
+    exact = np.array([exact_psi(sweep, name) for name in names])
     limit, share = float(exact[-1]), f"{100 * _kept(sweep)[0][0]:.0f} %"
     marks = [
         PREDICTED,
@@ -147,21 +139,11 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("upright", pays, look=TRUTH | {"linestyle": ":"}),
         written(pays, 0.0, number(pays)),
     ]
-    sides = (
-        Side("mean time from one absence to the next (units)", log=True),
-        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
-    )
-    caption = text("long-absence", share=share)
-    table = {
-        "cycle": np.array([*CYCLES, np.nan]),
-        "psi": mean,
-        "two_standard_errors": about,
-        "predicted": exact,
-    }
-    results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
+    cycle = np.array([*CYCLES, np.nan])
+    table = {"cycle": cycle, "psi": mean, "two_standard_errors": about, "predicted": exact}
+    results = [cell.result for cell in sweep.cells]
     title = leaving_pays(share, pays)
-    note = text("long-absence", "note", psi=PSI)
-    return [one_panel("long-absence", title, marks, sides, caption, table, results, note=note)]
+    return [captioned("long-absence", title, marks, table, results, share=share, psi=PSI)]
 
 
 def leaving_pays(share: str, cycle: float) -> str:

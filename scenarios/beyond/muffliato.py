@@ -18,30 +18,106 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.again import traces_of
-from analysis.one_panel import TRUTH, one_panel, text, written
+from analysis.one_panel import TRUTH, captioned, written
 from analysis.studies.over_distance import LEVELS, distances, rows
-from asyncdp_sim.core.arrays import Array, Bools, Columns
+from asyncdp_sim.core.arrays import Array, Bools, Columns, Ints
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
+from asyncdp_sim.privacy.observers.knowledge import PRIME
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 from scenarios.papers.resampled import places
 
-Numbers = npt.NDArray[np.int64]
 AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
 FEW = 30
 """Pairs that a median is of at least."""
 CLOSE = 1e-9
 """What roundings may amount to, in the unit of losses, of which none is above 1."""
+
+
+def sums(rounds: Sequence[Round], n_nodes: int) -> Array:
+    """Return Σ a_u²/‖a‖² over the messages Σ_j a_j y_j that each node is sent, (M, M).
+
+    Owners u in rows, listeners in columns; in units of 1/z², z being the multiplier of all nodes'
+    noise. For synchronous steps of a matrix W it is the sum of Muffliato's published code,
+    Σ_{t<T} Σ_{w ∈ N(v)} (Wᵗ)²_{wu}/‖(Wᵗ)_w‖². Messages share the noise that was added once, so that
+    it bounds nothing: the exact figure, h_u of :mod:`asyncdp_sim.privacy.observers.node`, may be
+    above it by any factor, as ``docs/privacy/gossip-averaging.md`` shows.
+
+    Parameters
+    ----------
+    rounds : sequence of Round
+        Who is sent what, in order.
+    n_nodes : int
+        M.
+    """
+    vectors, found = np.eye(n_nodes), np.zeros((n_nodes, n_nodes))
+    for each in rounds:
+        shares = np.square(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+        for listener, speaker in each.heard.tolist():
+            found[:, listener] += shares[speaker]
+        vectors[each.nodes] = each.weights / each.parts @ vectors[each.sources]
+    return found
+
+
+def counts(rounds: Sequence[Round], n_nodes: int) -> Ints:
+    """Return how many messages every node is sent, (M,)."""
+    listeners = [each.heard[:, 0] for each in rounds]
+    return np.bincount(np.concatenate(listeners), minlength=n_nodes)
+
+
+def new_messages(rounds: Sequence[Round], n_nodes: int) -> Ints:
+    """Return how many of the messages that every node is sent are no sum of earlier ones, (M,).
+
+    What the node itself put in is known to it. Exact but for one chance in millions: weights are
+    fractions, and are taken modulo the prime 2³¹ − 1.
+    """
+    vectors, known = np.eye(n_nodes, dtype=np.int64), [_Span(node) for node in range(n_nodes)]
+    for each in rounds:
+        for listener, speaker in each.heard.tolist():
+            known[listener].take(vectors[speaker])
+        weights = each.weights * pow(each.parts, -1, PRIME) % PRIME
+        products = weights[:, :, None] * vectors[each.sources] % PRIME  # of two, which still fit
+        vectors[each.nodes] = products.sum(axis=1) % PRIME
+    return np.array([len(span.rows) for span in known], dtype=np.int64)
+
+
+class _Span:
+    """The space of the messages that a node was sent, modulo the prime, without its own part."""
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.rows: dict[int, Ints] = {}
+        """By the place of their first number, which is 1."""
+
+    def take(self, message: Ints) -> None:
+        """Add what a message has that no sum of earlier ones has."""
+        left = message.copy()
+        left[self.node] = 0
+        for place, row in sorted(self.rows.items()):
+            left = (left - left[place] * row) % PRIME
+        if left.any():
+            first = int(np.flatnonzero(left)[0])
+            self.rows[first] = left * pow(int(left[first]), -1, PRIME) % PRIME
+
+
+def first_alone(rounds: Sequence[Round]) -> list[Round]:
+    """Return the same rounds, in which every node hears its first message and no other."""
+    heard: set[int] = set()
+    found = []
+    for each in rounds:
+        new = [pair for pair in each.heard.tolist() if pair[0] not in heard]
+        heard |= {listener for listener, _ in new}
+        found.append(replace(each, heard=np.array(new, dtype=np.int64).reshape(-1, 2)))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +138,9 @@ class Losses:
     alone: Array
     summed: Array
     summed_alone: Array
-    messages: Numbers
-    new: Numbers
-    hops: Numbers
+    messages: Ints
+    new: Ints
+    hops: Ints
 
     @property
     def apart(self) -> Bools:
@@ -82,7 +158,7 @@ class Losses:
         return np.asarray(np.abs(self.totals - self.new) < 0.5)
 
     @cached_property
-    def pairs(self) -> tuple[Array, Array, Numbers]:
+    def pairs(self) -> tuple[Array, Array, Ints]:
         """Of all pairs of an owner and another whose losses are exact: loss, sum, and hops.
 
         The sum is no more than 1, as the authors' figures show it.
@@ -223,18 +299,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     most = max(float(one["hops"][-1]) for one in tables)
     marks.append(Layer("level", y=1.0, look=TRUTH))
     marks.append(written(most + 2, 1.0, "below: the sum is a bound", "inside"))
-    sides = (
-        Side(
-            "hops to the observing owner", limits=(-0.8, most + 2), ticks=range(1, int(most) + 1, 3)
-        ),
-        Side("privacy loss / published sum\n(median, middle half)", log=True, grid=True),
-    )
-    caption = text("message-sums", few=FEW)
+    x = {"limits": (-0.8, most + 2), "ticks": range(1, int(most) + 1, 3)}
     table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
-    results = [cell.result for cell in sweep.cells]
-    title = no_bound(tables)
-    note = text("message-sums", "note")
-    return [one_panel("message-sums", title, marks, sides, caption, table, results, note=note)]
+    results, title = [cell.result for cell in sweep.cells], no_bound(tables)
+    return [captioned("message-sums", title, marks, table, results, x=x, few=FEW)]
 
 
 def no_bound(tables: Sequence[Columns]) -> str:

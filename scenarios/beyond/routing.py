@@ -85,15 +85,12 @@ def off_delays(sweep: Sweep) -> float:
     """
     cell = chosen(sweep, EVEN_CHANCES, ALL)
     means = [law.mean for law in facts_of(scenario(cell.result).network).laws("compute")]
-    count = len(means)
+    count, speeds = len(means), np.array(means)
     exact = np.array(closed_network(ALL, (1 / count,) * count, means, (0.0,) * count)[1])
     k, owner, late = cell.result.columns("updates", "k", "owner", "staleness")
     settled = k > k.max() / 2
-    slow = np.array(means)[owner - 1] == max(means)
-    found = [late[settled & which].mean() for which in (slow, ~slow) if np.any(settled & which)]
-    wanted = [exact[np.array(means) == max(means)].mean()]
-    if len(found) > 1:
-        wanted.append(exact[np.array(means) < max(means)].mean())
+    found = [late[settled & (speeds[owner - 1] == one)].mean() for one in np.unique(speeds)]
+    wanted = [exact[speeds == one].mean() for one in np.unique(speeds)]
     return float(np.max(np.abs(np.array(found) / np.array(wanted) - 1)))
 
 

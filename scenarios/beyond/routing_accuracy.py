@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.one_panel import TRUTH, one_panel, text, written
+from analysis.one_panel import TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.results import Result, Sweep
@@ -94,36 +94,20 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     known, redraws = held(sweep), Redraws()
     again = [gains(each, times) for (each,) in redraws.of([known])]
     about = 2 * np.std(again, axis=0, ddof=1)
-    low, high = (100 * each for each in PUBLISHED)
+    (low, high), band = (100 * each for each in PUBLISHED), {"color": BLUE, "alpha": 0.25}
     marks = [
         Layer("span", low=low, high=high, look={"color": "0.88"}),
         written(times[-1], high, f"published: {low:g} to {high:g} %", "inside"),
         Layer("level", y=0, look=TRUTH),
-        Layer(
-            "band",
-            times,
-            None,
-            100 * (gain - about),
-            100 * (gain + about),
-            look={"color": BLUE, "alpha": 0.25},
-        ),
+        Layer("band", times, None, 100 * (gain - about), 100 * (gain + about), look=band),
         Layer("line", times, 100 * gain, look={"color": BLUE}),
     ]
-    sides = (
-        Side("time (units)", limits=(0, float(times[-1]))),
-        Side("more accurate than all alike,\nm = N, % (± 2 standard errors)", grid=True),
-    )
-    caption = text("routing-accuracy", chosen=CHOSEN, even=EVEN)
-    table = {
-        "time": times,
-        "accuracy_gained": gain,
-        "two_standard_errors": about,
-    }
+    table = {"time": times, "accuracy_gained": gain, "two_standard_errors": about}
     until = standard_error(lasts, [known], redraws) or 0.0
     title = lasting(times, gain, about, until)
     results = [each for some in runs for each in some]
-    name, note = "routing-accuracy", text("routing-accuracy", "note")
-    return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
+    name, x = "routing-accuracy", {"limits": (0, float(times[-1]))}
+    return [captioned(name, title, marks, table, results, x=x, chosen=CHOSEN, even=EVEN)]
 
 
 def lasting(times: Array, gain: Array, about: Array, until: float) -> str:

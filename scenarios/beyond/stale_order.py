@@ -5,14 +5,12 @@ on models: callers average over orders that they have drawn.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from analysis.exact.per_update import Initial, drawn
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives import Quadratic
-
-Initial = Literal["zeros", "ones", "uniform"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +101,13 @@ def stale_course(
         Where the model starts.
     """
     read = np.arange(owners.shape[1]) - staleness
-    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial]
+    start, scatter = drawn(initial)
     view: Array = np.linalg.cholesky(process.hessian).T.astype(float)  # uᵀHu = ‖view u‖²
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         means = _means(process, owners, read, weights, start)[:, ks]
         begun, gain = _felt(process, owners, read, weights, ks, view)
         bias = np.square(np.einsum("ab,rjb->rja", view, means)).sum(axis=2)
-        free = bias + (begun / 12 if initial == "uniform" else 0.0)
+        free = bias + scatter * begun
         variances = np.broadcast_to(variance, gain.shape[1:])
         return np.asarray(free + np.einsum("rjn,jn->rj", gain, variances))
 

@@ -3,7 +3,7 @@
 Owners are there with chance p [(1 − γ) + γ sin 2πt/20], all alike. A larger γ makes chances swing
 more, and lower in the mean: p (1 − γ). So each γ is run twice: in waves, and with the same mean
 chance throughout, in which nothing is left of the waves. All is known exactly
-(:mod:`scenarios.beyond.crowds`).
+(:mod:`scenarios.beyond.moves`).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from analysis.one_panel import DOTS, MEASURED, PREDICTED, one_panel, text
+from analysis.one_panel import DOTS, MEASURED, PREDICTED, captioned
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.figures.drawer import BETTER, Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE, VERMILION
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.crowds import in_rounds
+from scenarios.beyond.moves import in_rounds
 from scenarios.papers.claims import Range, result
 from scenarios.papers.figure import read_figures
-from scenarios.papers.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
+from scenarios.papers.problem import late_means, mean_psi, objective, psi_around, scenario
 from scenarios.papers.resampled import standard_error
 
 DEGREES = (0.1, 0.3, 0.5)
@@ -105,12 +104,9 @@ def as_low(sweep: Sweep) -> Range:
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over γ, in waves and without."""
     marks, grown, tables = [PREDICTED, MEASURED], list[tuple[float, float]](), list[Columns]()
-    for of, name, color in (
-        (in_waves, "in waves", BLUE),
-        (steady, "without waves", VERMILION),
-    ):
-        late = [late_psi(result(sweep, of(degree))) for degree in DEGREES]
-        mean, about = np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+    kinds = (in_waves, "in waves", BLUE), (steady, "without waves", VERMILION)
+    for of, name, color in kinds:
+        mean, about = late_means(sweep, map(of, DEGREES))
         degrees, psi = course(sweep, of)
         marks.append(Layer("line", degrees, psi, end=name, look={"color": color}))
         ends = np.array([mean, mean - about, mean + about])
@@ -126,15 +122,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     kept = [scenario(result(sweep, steady(degree))).availability for degree in DEGREES]
     present = [float(np.mean(chances(each))) for each in kept]
     labels = [f"{degree:g}\n{chance:g}" for degree, chance in zip(DEGREES, present, strict=True)]
-    sides = (
-        Side("$\\gamma$, the swing of presence; below it, its mean", ticks=DEGREES, labels=labels),
-        Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True),
-    )
-    caption = text("with-and-without")
+    x = {"ticks": DEGREES, "labels": labels}
     table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
-    results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    title = growing(*grown)
-    return [one_panel("with-and-without", title, marks, sides, caption, table, results)]
+    results = [cell.result for cell in sweep.cells]
+    return [captioned("with-and-without", growing(*grown), marks, table, results, x=x)]
 
 
 def growing(waves: tuple[float, float], without: tuple[float, float]) -> str:

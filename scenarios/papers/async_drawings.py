@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from analysis.papers import stars
+from analysis import papers
+from asyncdp_sim.core.arrays import Table
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.picture import Picture
@@ -22,12 +22,11 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
-from scenarios.papers.claims import result
-from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.claims import result, unlike
+from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
-from scenarios.papers.replayed import order_claims
 
-REQUEST, BROADCAST = "request", "broadcast"
+BOTH = REQUEST, BROADCAST = "request", "broadcast"
 WINDOW = (0.0, 6.0)
 """Of the space–time drawings, in time units: three broadcasts."""
 K = EventKind
@@ -41,7 +40,7 @@ def trace(found: Result) -> Trace:
     return simulate(said.network, own, events=True)
 
 
-def happened(found: Result) -> npt.NDArray[np.void]:
+def happened(found: Result) -> Table:
     """Return all events of a result's first replicate."""
     events = trace(found).events
     assert events is not None
@@ -50,11 +49,9 @@ def happened(found: Result) -> npt.NDArray[np.void]:
 
 def otherwise(found: Result) -> float:
     """Return how many updates of the drawn run are other ones than the result's."""
-    kept = np.array(found.columns("updates", "k", "tick", "owner"))
-    drawn = np.array([trace(found).updates[name] for name in ("k", "tick", "owner")])
-    if kept.shape != drawn.shape:
-        return float("inf")
-    return float(np.count_nonzero(np.any(kept != drawn, axis=0)))
+    names = ("k", "tick", "owner")
+    drawn = [trace(found).updates[name] for name in names]
+    return unlike(found.columns("updates", *names), drawn)
 
 
 def count(found: Result, *kinds: EventKind) -> int:
@@ -145,25 +142,19 @@ def elsewhere(found: Result) -> float:
 
 def figure_1(sweep: Sweep) -> Sequence[Picture]:
     """Draw the star."""
-    return [
-        stars.structure(result(sweep, name), name=f"structure-{name}")
-        for name in (REQUEST, BROADCAST)
-    ]
+    return [papers.structure(result(sweep, name), name=f"structure-{name}") for name in BOTH]
 
 
 def figure_2(sweep: Sweep) -> Sequence[Picture]:
     """Draw the owner of each update in red, and what went to and fro for it."""
     drawn, (start, end) = [], WINDOW
-    for name in (REQUEST, BROADCAST):
+    for name in BOTH:
         found = result(sweep, name)
-        drawn.append(stars.sequence(found, name=f"sequence-{name}"))
+        drawn.append(papers.sequence(found, name=f"sequence-{name}"))
         drawing = spacetime.diagram(found, start=start, end=end, happened=happened(found))
         drawn.append(replace(drawing, name=f"space-time-{name}"))
     return drawn
 
 
-VARIANTS = {AS_PUBLISHED: ()}
-"""There is no other text to them, and their answers are private."""
-THE_ORDER = order_claims(tuple(VARIANTS))
 FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
 """In the paper's order."""

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
@@ -16,6 +17,7 @@ from scenarios.papers.resampled import Redraws, held, standard_error
 
 Verdict = Literal["agrees", "differs", "fails"]
 Measure = Callable[..., float]
+Column = npt.NDArray[Any]
 Range = tuple[float, float]
 """Both ends included."""
 
@@ -233,13 +235,16 @@ def result(sweep: Sweep, name: str) -> Result:
 
 def moved(mine: Sweep, theirs: Sweep) -> float:
     """Return how many updates of the first cell are another owner's than in another sweep."""
-    ours, others = (
-        sweep.cells[0].result.columns("updates", "replicate", "k", "owner")
-        for sweep in (mine, theirs)
-    )
-    if any(a.shape != b.shape for a, b in zip(ours, others, strict=True)):
+    names = ("updates", "replicate", "k", "owner")
+    return unlike(*(sweep.cells[0].result.columns(*names) for sweep in (mine, theirs)))
+
+
+def unlike(ours: Sequence[Column], others: Sequence[Column]) -> float:
+    """Return in how many rows columns differ; infinite where there are more rows of some."""
+    pairs = list(zip(ours, others, strict=True))
+    if any(a.shape != b.shape for a, b in pairs):
         return inf
-    return float(np.count_nonzero(np.any([a != b for a, b in zip(ours, others, strict=True)], 0)))
+    return float(np.count_nonzero(np.any([a != b for a, b in pairs], axis=0)))
 
 
 def private(sweep: Sweep) -> float:

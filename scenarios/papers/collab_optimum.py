@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis.exact.synchronous import moments
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
@@ -25,7 +24,7 @@ from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Range, result
-from scenarios.papers.figure import AS_PUBLISHED, read_figures
+from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import objective_of
 from scenarios.papers.problem import scenario as scenario_of
 
@@ -65,7 +64,7 @@ def exact(found: Result) -> Array:
     return np.asarray(excess / objective.fitness(objective.optimum))
 
 
-def psi(found: Result) -> tuple[npt.NDArray[np.int64], Array]:
+def psi(found: Result) -> tuple[Ints, Array]:
     """Return k and ψ of a run."""
     k, measured = found.columns("curve", "k", "relative_fitness")
     return k, measured
@@ -122,6 +121,5 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     ]
 
 
-VARIANTS = {AS_PUBLISHED: ()}
 FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
 """No figure of the paper, but what all of them are measured against."""

@@ -15,6 +15,9 @@ from analysis.studies.psi_lines import Reference, series_of, slope
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest
 from asyncdp_sim.scenario import load
 
+STANDARD_ERRORS = 4.0
+"""Within which the mean of the runs must be."""
+
 
 def exactly(sweep: Sweep) -> Reference:
     """Return E ψ of every cell by exact moments; NaN where they do not apply.
@@ -43,6 +46,25 @@ def flattest(sweep: Sweep, x: str, by: str) -> float:
     """Return the exponent nearest to 0 of exact E ψ in x, over all values of by."""
     known, every = exactly(sweep), sorted({float(cell.values[by]) for cell in sweep.cells})
     return max(slope(each.x, each.of(known)) for each in series_of(sweep, x, by, every))
+
+
+def run_over_exact(sweep: Sweep) -> float:
+    """Return mean ψ at the end over its expectation, the geometric mean over cells inside."""
+    exact = exactly(sweep)
+    found = [
+        cell.result.mean_psi / exact.at(cell) for cell in sweep.cells if isfinite(exact.at(cell))
+    ]
+    return float(np.exp(np.mean(np.log(found)))) if len(found) > 0 else nan
+
+
+def by_chance(sweep: Sweep) -> tuple[float, float]:
+    """Return where a mean of R draws of χ² with one degree of freedom is, four standard errors.
+
+    ψ is quadratic in the noise: one draw on all coordinates spreads most, √(2/R) of its mean. Cells
+    share their draws, so that more of them are no more certain.
+    """
+    error = STANDARD_ERRORS * np.sqrt(2 / len(sweep.cells[0].result.replicates))
+    return float(1 / (1 + error) ** 2), float(1 + error)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, entry
+from scenarios.papers import claims, exact, problem, replayed
 from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, Reason, result
 
 Settings = tuple[str, ...]
@@ -25,22 +26,8 @@ EVERY = (AS_PUBLISHED, AS_WRITTEN, SOUND)
 """What every figure has; some have more."""
 TEXT = (AS_PUBLISHED, AS_WRITTEN)
 _GROUPS = {"every": EVERY, "text": TEXT}
-
-
-def enforced(answers: int) -> Settings:
-    """Return what makes Async's experiments private, and changes nothing else.
-
-    The published bound Ξ is enforced: record gradients are clipped to it, in L1. Every coordinate
-    gets noise of its own, for so many answers of an owner and no more: enough that nobody has to
-    fall silent before T, so that who talks when stays as published. Clipped gradients go through
-    every record and not through moments: fewer replicates of them.
-    """
-    return (
-        "privacy.noise=vector",
-        "privacy.sensitivity.kind=clip",
-        f'privacy.budget={{ kind = "per-owner-cap", answers = {answers} }}',
-        "run.replicates=10",
-    )
+COMMON = Path(__file__).with_name("common.toml")
+"""Claims and reasons of figures of several files."""
 
 
 @dataclass(frozen=True)
@@ -128,18 +115,30 @@ def _named(name: str) -> PaperFigure:
 def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...]:
     """Return the figures of a TOML file, in its order.
 
-    A table is a figure; an array of claims has a name, by which later arrays include it. Reasons
-    have their own tables, below texts that several of them have in common.
+    A table is a figure; an array of claims has a name, by which later arrays include it, as they
+    do those of ``common.toml``. Reasons have their own tables, below texts that several of them
+    have in common, and so have variants and statements that several claims judge.
 
     Parameters
     ----------
     file : Path
     names : mapping
-        Readings, reasons, numbers, drawings, variants and arrays of claims by the names that the
-        file has for them.
+        Readings, numbers, drawings, variants and arrays of claims by the names that the file has
+        for them; readings of the modules beside this one, which serve many, are known without.
     """
-    tables, figures = tomllib.loads(file.read_text(encoding="utf-8")), list[PaperFigure]()
-    groups = {**names, **tables.pop("reasons", {})}
+    shared, tables = (tomllib.loads(each.read_text(encoding="utf-8")) for each in (COMMON, file))
+    groups = {
+        **vars(claims),
+        **vars(exact),
+        **vars(problem),
+        **vars(replayed),
+        **shared,
+        **shared["reasons"],
+    }
+    groups |= {**names, **tables.pop("reasons", {}), **tables.pop("variants", {})}
+    own = {name: Printed(**said) for name, said in tables.pop("statements", {}).items()}
+    groups["statements"] = {**SENTENCES, **own}
+    figures = list[PaperFigure]()
     for name, table in tables.items():
         if isinstance(table, list):
             groups[name] = _claims(table, groups)
@@ -147,21 +146,29 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
         table["claims"] = _claims(table["claims"], groups)
         table |= {"pictures": groups[table["pictures"]]} if "pictures" in table else {}
         variants = table["variants"]
-        table["variants"] = groups[variants] if isinstance(variants, str) else variants
+        table["variants"] = _settings(groups[variants] if isinstance(variants, str) else variants)
         table["printed"] = tuple(
-            SENTENCES[each] if isinstance(each, str) else Printed(**each)
+            groups["statements"][each] if isinstance(each, str) else Printed(**each)
             for each in table["printed"]
         )
         sizes = {key: tuple(table[key]) for key in ("small", "full") if key in table}
-        few = {variant: tuple(settings) for variant, settings in table.get("small_of", {}).items()}
+        few = _settings(table.get("small_of", {}))
         figures.append(PaperFigure(name, **(table | sizes | {"small_of": few})))
     return tuple(figures)
 
 
+def _settings(variants: Mapping[str, Iterable[str]]) -> dict[str, Settings]:
+    return {name: tuple(settings) for name, settings in variants.items()}
+
+
 def _claims(rows: Iterable[Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """Return claims, from rows, names of arrays of rows, and what is a claim already."""
     found = list[Claim]()
     for row in rows:
-        found += names[row] if isinstance(row, str) else [_claim(row, names)]
+        if isinstance(row, str):
+            found += _claims(names[row], names)
+        else:
+            found.append(row if isinstance(row, Claim) else _claim(row, names))
     return tuple(found)
 
 
@@ -189,7 +196,7 @@ def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
         _GROUPS[variants] if isinstance(variants, str) else tuple(variants),
         tuple(row.get("beside", ())), row.get("of_means", False),
         _reading(row["window"], names) if "window" in row else None,
-        OURS if judges == "OURS" else SENTENCES.get(judges, judges),
+        OURS if judges == "OURS" else names["statements"].get(judges, judges),
     )  # fmt: skip
 
 

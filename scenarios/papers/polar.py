@@ -23,38 +23,13 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import OURS, Range, result
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, Settings, read_figures
-from scenarios.papers.noise import scale_claims
-from scenarios.papers.replayed import replay_claims
+from scenarios.papers.figure import SOUND, read_figures
+from scenarios.papers.replayed import replay_claims, scale_claims
 
 WIDE = "wide"
 OPEN, WINDOWS = "non-private", ("Δ = 10", "Δ = 20", "Δ = 50")
-BUDGETS, BOUND = (0.1, 1.0, 10.0), 10.0
-"""Of the private server: its ε, and the bound to which record gradients are clipped."""
-
-
-def hidden(epsilon: float) -> str:
-    """Return what the server is called that learns from answers with noise."""
-    return f"ε = {epsilon:g}"
-
-
-CELLS = (
-    f'{{ name = "{OPEN}", "algorithm.batch" = 10, "privacy.mechanism" = "none" }}',
-    *(f'{{ name = "{hidden(each)}", "privacy.epsilon" = {each} }}' for each in BUDGETS),
-)
-PRIVATE: Settings = (
-    'protocol={ kind = "rounds" }',
-    'algorithm={ kind = "parameter-server", step = 0.5, exponent = 0.55 }',
-    'privacy={ epsilon = 1.0, mechanism = "laplace", noise = "vector", '
-    f'sensitivity = {{ kind = "clip", bound = {BOUND} }}, budget = {{ kind = "horizon" }} }}',
-    f"sweep.variant=[{', '.join(CELLS)}]",
-)
-VARIANTS: dict[str, Settings] = {
-    AS_PUBLISHED: (),
-    AS_WRITTEN: (),
-    SOUND: PRIVATE,
-    WIDE: ("algorithm.additive_bound=1.5",),
-}
+LARGEST, BOUND = 10.0, 10.0
+"""Of the private server: its largest ε, and the bound to which record gradients are clipped."""
 FALLEN = 0.01
 """Of the suboptimality at the start, as soon as which an iterate counts as converged."""
 
@@ -99,8 +74,7 @@ def farthest(sweep: Sweep) -> float:
 
 def drowned(sweep: Sweep, epsilon: float) -> Range:
     """Return what is left of the start at a small budget, at most, by that at the largest."""
-    largest = max(BUDGETS)
-    return FALLEN, left(sweep, hidden(largest)) * (largest / epsilon) ** 4
+    return FALLEN, left(sweep, f"ε = {LARGEST:g}") * (LARGEST / epsilon) ** 4
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

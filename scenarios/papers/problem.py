@@ -1,6 +1,6 @@
 """A result read for a verdict: its scenario, its objective, and its models at the end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -81,6 +81,18 @@ def late_psi(found: Result) -> Array:
 def uncertain(values: Array) -> float:
     """Return the standard error of a mean over replicates."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def late_means(sweep: Sweep, names: Iterable[str]) -> tuple[Array, Array]:
+    """Return mean ψ of variants, late in their runs, and two standard errors of each."""
+    late = [late_psi(result(sweep, name)) for name in names]
+    mean, about = np.array([(each.mean(), 2 * uncertain(each)) for each in late]).T
+    return mean, about
+
+
+def off_by(values: Array, exact: float) -> float:
+    """Return how many standard errors a mean over replicates is off its exact value."""
+    return float((values.mean() - exact) / uncertain(values))
 
 
 def mean_psi(sweep: Sweep, name: str) -> float:

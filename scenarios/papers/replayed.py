@@ -1,9 +1,10 @@
-"""A run's last model, beside the model that the paper's equations make of its own draws.
+"""A run held against the paper's equations: its noise, its last model, its order, its features.
 
-The first replicate is learned again here: by its own order of owners and its own stream of noise
-(common random numbers), with steps, noise, bounds and projections from the paper's equations. Both
-models are then equal but for rounding, so that any other step, noise, budget or read is red. It
-asks for kinds, which nothing else may: traits would come from what is judged here.
+Noise is drawn from the mechanism itself, and held against the scale that Theorem 1 of Async and of
+Collab asks for. The first replicate is learned again here: by its own order of owners and its own
+stream of noise (common random numbers), with steps, noise, bounds and projections from the paper's
+equations. Both models are then equal but for rounding, so that any other step, noise, budget or
+read is red. It asks for kinds, which nothing else may: traits would come from what is judged here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +13,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.results import Result, Sweep
@@ -22,65 +22,65 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
 from scenarios.papers import problem
-from scenarios.papers.claims import OURS, Claim, Measure
-from scenarios.papers.noise import theorem_1
+from scenarios.papers.claims import OURS, Claim, Measure, Printed, Range
 from scenarios.papers.problem import once
 
 CLOSE = 1e-6
 """Largest relative distance of two models that differ by rounding alone."""
 ROWS = 1000
 """Records of the first owner whose features are compared."""
-STANDARD_ERRORS = 4.0
+DRAWS = 10_000
+"""Answers whose noise is drawn: E |w| = b, of which their mean has a standard error of b/100."""
+WITHIN = 4 / sqrt(DRAWS)
+"""Four standard errors: |w|/b has mean 1 and standard deviation 1."""
+SEED = 31
 
-Ints = npt.NDArray[np.int64]
 Gradient = Callable[[int, Array], Array]
 """From an owner, from 0, and a model to the mean of its (clipped) record gradients."""
 
 
-def replay_claims(xi: Mapping[str, float]) -> tuple[Claim, ...]:
-    """Return that models are those of the paper's equations, for variants with these Ξ.
+def scale_claims(xi: Mapping[str, float], theorem: Printed | str) -> tuple[Claim, ...]:
+    """Return that noise has the theorem's scale, for variants with these Ξ.
 
     Parameters
     ----------
     xi : mapping
-        Ξ by variant, as for :func:`~scenarios.papers.noise.scale_claims`.
+        Ξ by variant, as the paper, its code or the figure's own choice has it.
+    theorem : Printed or str
     """
+    quantity = "mean |w| of an answer's noise over 2ΞK/(n_i ε_i), Ξ = {:g}, K answers"
+    within = (1 - WITHIN, 1 + WITHIN)
+    return _by_bound(xi, quantity, over_theorem_1, within, 1.0, theorem)
+
+
+def replay_claims(xi: Mapping[str, float]) -> tuple[Claim, ...]:
+    """Return that models are those of the paper's equations, for variants with these Ξ."""
+    quantity = (
+        "first replicate, first and last cell: largest ‖θ − θ'‖/‖θ'‖, θ' by the paper's equations "
+        "from the same order and draws, Ξ = {:g}"
+    )
+    return _by_bound(xi, quantity, off_equations, (0.0, CLOSE), 0.0, OURS)
+
+
+def _by_bound(
+    xi: Mapping[str, float],
+    quantity: str,
+    measure: Callable[[Sweep, float], float],
+    within: Range,
+    published: float,
+    judges: Printed | str,
+) -> tuple[Claim, ...]:
+    """Return a claim for each Ξ, of the variants that have it."""
+
+    def measured(bound: float) -> Measure:
+        return lambda sweep: measure(sweep, bound)
+
     return tuple(
         Claim(
-            "first replicate, first and last cell: largest ‖θ − θ'‖/‖θ'‖, θ' by the paper's "
-            f"equations from the same order and draws, Ξ = {bound:g}",
-            off_equations(bound), 0.0, CLOSE, 0.0,
-            variants=tuple(name for name in xi if xi[name] == bound), judges=OURS,
+            quantity.format(bound), measured(bound), *within, published,
+            variants=tuple(name for name in xi if xi[name] == bound), judges=judges,
         )
         for bound in dict.fromkeys(xi.values())
-    )  # fmt: skip
-
-
-def order_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
-    """Return that owners are drawn uniformly and independently, in all replicates of a cell."""
-    within = (-STANDARD_ERRORS, STANDARD_ERRORS)
-    return (
-        Claim(
-            "shares of all replicates' updates off 1/N, in standard errors of χ²",
-            uniformity, *within, 0.0,
-            variants=tuple(variants), judges=OURS,
-        ),
-        Claim(
-            "how often an owner follows itself in all replicates, standard errors off 1/N",
-            repeats, *within, 0.0,
-            variants=tuple(variants), judges=OURS,
-        ),
-    )  # fmt: skip
-
-
-def feature_claims(variants: Sequence[str]) -> tuple[Claim, ...]:
-    """Return that features are X V D^(-1/2) of the encoded columns X, V and D of public rows."""
-    return (
-        Claim(
-            f"mean ‖z‖² of owner 1's first {ROWS} records over that of X V D^(-1/2)",
-            lambda sweep: _features(sweep.cells[0].result), 1 - CLOSE, 1 + CLOSE, 1.0,
-            variants=tuple(variants), judges=OURS,
-        ),
     )  # fmt: skip
 
 
@@ -97,16 +97,49 @@ def repeats(sweep: Sweep) -> float:
     return _order(sweep.cells[0].result)[1]
 
 
-def off_equations(xi: float) -> Measure:
-    """Return what measures how far models are from those of the paper's equations."""
+def features(sweep: Sweep) -> float:
+    """Return mean ‖z‖² of the first owner's records over that of X V D^(-1/2).
 
-    def measured(sweep: Sweep) -> float:
-        results: Sequence[Result] = [cell.result for cell in sweep.cells]
-        private = [each for each in results if each.scenario["privacy"]["mechanism"] != "none"]
-        ends = (*private[:1], *private[-1:])
-        return max((_off(each, xi) for each in ends), default=np.nan)
+    X are the encoded columns, V and D of public rows.
+    """
+    return _features(sweep.cells[0].result)
 
-    return measured
+
+def over_theorem_1(sweep: Sweep, xi: float) -> float:
+    """Return noise over the theorem's scale, of the cell that is farthest from 1."""
+    found = [_over(each, xi) for each in _noisy(sweep)]
+    return max(found, key=lambda ratio: abs(np.log(ratio)), default=np.nan)
+
+
+def off_equations(sweep: Sweep, xi: float) -> float:
+    """Return how far models are from those of the paper's equations, in the first or last cell."""
+    noisy = _noisy(sweep)
+    return max((_off(each, xi) for each in (*noisy[:1], *noisy[-1:])), default=np.nan)
+
+
+def _noisy(sweep: Sweep) -> list[Result]:
+    results = [cell.result for cell in sweep.cells]
+    return [each for each in results if each.scenario["privacy"]["mechanism"] != "none"]
+
+
+@once(512)
+def _over(result: Result, xi: float) -> float:
+    scenario = problem.scenario(result).base()
+    replicate, records = result.columns("owners", "replicate", "records")
+    own = records[replicate == replicate[0]]
+    scale = theorem_1(scenario, own, xi)
+    noise, owners = scenario.noise_for(own), np.arange(DRAWS) % len(own)
+    rows = noise.rows(np.random.default_rng(SEED), DRAWS, 1)
+    drawn = noise.add_noise(owners, np.zeros((DRAWS, 1)), rows)[:, 0]
+    return float(np.mean(np.abs(drawn) / scale[owners]))
+
+
+def theorem_1(scenario: Scenario, records: Array, xi: float) -> Array:
+    """Return 2ΞK/(n_i ε_i), K the answers that owners pay for, shape (N,)."""
+    said = scenario.plain()["privacy"]
+    answers = said["budget"].get("answers", scenario.run.updates)
+    epsilon = np.broadcast_to(np.array(said["epsilon"]), records.shape)
+    return np.asarray(2 * xi * answers / (records * epsilon))
 
 
 @dataclass(frozen=True, eq=False)

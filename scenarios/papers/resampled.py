@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.figures.sweep_figure import psi_of_replicates
 from asyncdp_sim.results import Result, Sweep
 
+Columns = tuple[npt.NDArray[Any], ...]
 DRAWS = 40
 """Times that replicates are drawn again: a standard error to a ninth of itself."""
 SEED = 20
@@ -29,17 +31,15 @@ class Held(Result):
 
     known: dict[tuple[str, str], npt.NDArray[Any]] = field(default_factory=dict, compare=False)
 
-    def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+    def last(self, *wanted: str) -> Columns:
         """Return columns of the curve at the last record of every replicate, shape (R,) each."""
         return self._once(super().last, "", wanted)
 
-    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+    def columns(self, name: str, *wanted: str) -> Columns:
         """Return columns of a table as arrays."""
         return self._once(partial(super().columns, name), name, wanted)
 
-    def _once(
-        self, read: Callable[..., tuple[npt.NDArray[Any], ...]], name: str, wanted: Sequence[str]
-    ) -> tuple[npt.NDArray[Any], ...]:
+    def _once(self, read: Callable[..., Columns], name: str, wanted: Sequence[str]) -> Columns:
         missing = [column for column in wanted if (name, column) not in self.known]
         if len(missing) > 0:
             keys = [(name, column) for column in missing]
@@ -73,30 +73,33 @@ class Redrawn(Result):
         spread = {"mean": psi.mean(), "median": middle, "q25": low, "q75": high}
         return {name: float(value) for name, value in spread.items()}
 
-    def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+    def last(self, *wanted: str) -> Columns:
         """Return columns of the curve at the last record of every replicate, in the order drawn."""
         (replicate,) = self.origin.last("replicate")
-        drawn = np.array(self.origin.replicates)[list(self.places)]
-        rows = np.searchsorted(replicate, drawn)
-        return tuple(
-            np.arange(len(rows)) if column == "replicate" else values[rows]
-            for column, values in zip(wanted, self.origin.last(*wanted), strict=True)
-        )
+        rows = np.searchsorted(replicate, self._numbers)
+        found = self.origin.last(*wanted)
+        return _taken(found, wanted, rows, np.arange(len(rows)))
 
-    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+    def columns(self, name: str, *wanted: str) -> Columns:
         """Return columns of a table, replicates in the order drawn and numbered anew."""
         if name == "optimum":  # of all replicates
             return self.origin.columns(name, *wanted)
-        (replicate,) = self.origin.columns(name, "replicate")
-        numbers = np.array(self.origin.replicates)[list(self.places)]
+        (replicate,), numbers = self.origin.columns(name, "replicate"), self._numbers
         first, last = (np.searchsorted(replicate, numbers, side=side) for side in ("left", "right"))
         rows = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
-        again = np.repeat(np.arange(len(numbers)), last - first)
-        found = self.origin.columns(name, *wanted)
-        return tuple(
-            again if column == "replicate" else values[rows]
-            for column, values in zip(wanted, found, strict=True)
-        )
+        again = np.repeat(np.arange(len(first)), last - first)
+        return _taken(self.origin.columns(name, *wanted), wanted, rows, again)
+
+    @cached_property
+    def _numbers(self) -> Ints:
+        """The numbers in the origin of the replicates here."""
+        return np.array(self.origin.replicates)[list(self.places)]
+
+
+def _taken(found: Columns, wanted: Sequence[str], rows: Ints, replicate: Ints) -> Columns:
+    """Return these rows of columns, with replicates numbered anew."""
+    pairs = zip(wanted, found, strict=True)
+    return tuple(replicate if name == "replicate" else values[rows] for name, values in pairs)
 
 
 def places(result: Result) -> list[int]:

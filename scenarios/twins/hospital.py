@@ -14,25 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.data import hospital_data
 from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital_data import HOSPITAL, TARGET, read_discharges
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from scenarios.twins.moments import (
-    Moments,
-    correlation,
-    drawn,
-    law_to_json,
-    matched,
-    observed,
-    positive,
-    rounded,
-    steps,
-    write_json,
-)
+from scenarios.twins import moments
 
 PUBLIC_ROWS = 10_001
 LARGEST = 86  # hospitals with 10,000 records of the full table
@@ -44,38 +32,36 @@ ADMISSIONS = (0.65, 0.08, 0.27)
 """Assumed shares of emergencies, urgent and elective admissions, independent of all else: the
 table does not tell."""
 
-Hospitals = npt.NDArray[np.int64]
 
-
-def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
+def calibrate(table: Encoded, hospital: Ints) -> Twin:
     """Return the twin with the moments of an encoded table, hospitals numbered from 0."""
-    variables, real = observed(table, TARGET, _of_numbers)
+    variables, real = moments.observed(table, TARGET, _of_numbers)
     wanted = _moments(real, hospital)
     generator = np.random.default_rng(2015)
     rows = generator.standard_normal((len(variables), HOSPITALS * ROWS))
     shifts = generator.standard_normal((len(variables), HOSPITALS))
     drawn_from = np.repeat(np.arange(HOSPITALS), ROWS)
 
-    def made(latent: Moments) -> Moments:
+    def made(latent: moments.Moments) -> moments.Moments:
         between, within = latent
         z = within @ rows + np.repeat(between @ shifts, ROWS, axis=1)
-        return _moments(drawn(variables, z), drawn_from)
+        return _moments(moments.drawn(variables, z), drawn_from)
 
-    def corrected(latent: Moments, lacking: Moments) -> Moments:
+    def corrected(latent: moments.Moments, lacking: moments.Moments) -> moments.Moments:
         between, within = (factor @ factor.T for factor in latent)
         return _admissible(between + lacking[1], within + lacking[0] - lacking[1])
 
-    start: Moments = _admissible(wanted[1], wanted[0] - wanted[1])
-    between, within = matched(wanted, start, made, corrected, ROUNDS)
+    start = _admissible(wanted[1], wanted[0] - wanted[1])
+    between, within = moments.matched(wanted, start, made, corrected, ROUNDS)
     return Twin(table.columns, variables, {}, within, between)
 
 
-def _moments(columns: Array, hospital: Hospitals) -> Moments:
+def _moments(columns: Array, hospital: Ints) -> moments.Moments:
     """Return the correlations of columns (q, n), and their covariance between hospitals."""
-    return correlation(columns), between_hospitals(columns, hospital)
+    return moments.correlation(columns), between_hospitals(columns, hospital)
 
 
-def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
+def between_hospitals(columns: Array, hospital: Ints) -> Array:
     """Return the covariance between hospitals, columns (q, n) scaled to unit variance: (q, q).
 
     (MS_between − MS_within)/n_0, which is unbiased however many rows a hospital has.
@@ -94,7 +80,7 @@ def to_json(twin: Twin) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
     if twin.between is None:
         raise ValueError("hospitals are groups of rows")
-    return law_to_json(twin, {"between": twin.between, "within": twin.within}, digits=4)
+    return moments.law_to_json(twin, {"between": twin.between, "within": twin.within}, digits=4)
 
 
 def with_admissions(twin: Twin) -> Twin:
@@ -127,10 +113,10 @@ def main(path: str) -> Path:
     stored = {
         "about": "Summary statistics of 36,631 discharges from New York's hospitals in 2020; "
         "made by scenarios.twins.hospital.",
-        "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
+        "sizes": [moments.rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
         "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
     }
-    return write_json(hospital_data, "hospital_twin.json", stored)
+    return moments.write_json(hospital_data, "hospital_twin.json", stored)
 
 
 def _whole(table: OnDemand) -> Encoded:
@@ -139,7 +125,7 @@ def _whole(table: OnDemand) -> Encoded:
 
 def _of_numbers(names: tuple[str, ...], values: Array) -> Variable:
     distinct, counts = np.unique(values, return_counts=True)
-    return steps(names, *_merged(distinct, counts.astype(float)))
+    return moments.steps(names, *_merged(distinct, counts.astype(float)))
 
 
 def _merged(distinct: Array, counts: Array) -> tuple[Array, Array]:
@@ -157,9 +143,9 @@ def _merged(distinct: Array, counts: Array) -> tuple[Array, Array]:
     return np.rint(means) if np.array_equal(distinct, np.rint(distinct)) else means, rows
 
 
-def _admissible(between: Array, within: Array) -> tuple[Array, Array]:
+def _admissible(between: Array, within: Array) -> moments.Moments:
     """Return lower triangular B and W of covariances near the given, with unit diagonal in all."""
-    parts = [positive(between), positive(within)]
+    parts = [moments.positive(between), moments.positive(within)]
     scale = np.sqrt(np.diag(parts[0] + parts[1]))
     factors = [np.linalg.cholesky(part / np.outer(scale, scale)) for part in parts]
     return np.asarray(factors[0]), np.asarray(factors[1])

@@ -21,23 +21,11 @@ from asyncdp_sim.data import lending_data
 from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.lending_data import BLOCK_ROWS, read_loans
 from asyncdp_sim.data.tables.rows import Encoded, OnDemand
-from scenarios.twins.moments import (
-    Moments,
-    correlation,
-    drawn,
-    law_to_json,
-    matched,
-    observed,
-    positive,
-    steps,
-    write_json,
-)
+from scenarios.twins import moments
 
 MADE_BY = "scenarios.twins.lending"
 PUBLIC_ROWS = 10_001  # as published
-SUMS = {
-    "total_pymnt": ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries"),
-}
+SUMS = {"total_pymnt": ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries")}
 """An identity of the bookkeeping, true to a cent in the table and out of reach of a copula."""
 
 GAPS = {"funded_amnt_inv": "funded_amnt", "total_pymnt_inv": "total_pymnt"}
@@ -55,24 +43,25 @@ SAMPLE = 200_000
 def calibrate(table: Encoded) -> Twin:
     """Return the twin whose second moments are those of an encoded table."""
     sums = {name: parts for name, parts in SUMS.items() if {name, *parts} <= set(table.columns)}
-    variables, real = observed(table, "int_rate", _of_numbers, left_out=sums)
-    wanted = correlation(real)
+    variables, real = moments.observed(table, "int_rate", _of_numbers, left_out=sums)
+    wanted = moments.correlation(real)
     normals = np.random.default_rng(2007).standard_normal((SAMPLE, len(variables)))
 
-    def made(latent: Array) -> Moments:
-        return (correlation(drawn(variables, np.linalg.cholesky(latent) @ normals.T)),)
+    def made(latent: Array) -> moments.Moments:
+        z = np.linalg.cholesky(latent) @ normals.T
+        return (moments.correlation(moments.drawn(variables, z)),)
 
-    def corrected(latent: Array, lacking: Moments) -> Array:
+    def corrected(latent: Array, lacking: moments.Moments) -> Array:
         return nearest_correlation(latent + lacking[0])
 
-    best = matched((wanted,), nearest_correlation(wanted), made, corrected, ROUNDS)
+    best = moments.matched((wanted,), nearest_correlation(wanted), made, corrected, ROUNDS)
     return Twin(table.columns, variables, sums, np.asarray(np.linalg.cholesky(best)))
 
 
 def to_json(twin: Twin) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
     sums = {name: list(parts) for name, parts in twin.sums.items()}
-    return law_to_json(twin, {"factor": twin.within}, digits=5, sums=sums)
+    return moments.law_to_json(twin, {"factor": twin.within}, digits=5, sums=sums)
 
 
 def main(path: str) -> list[Path]:
@@ -109,7 +98,7 @@ def drift(table: OnDemand) -> list[dict[str, Any]]:
 def _write(name: str, which: str, encodings: dict[str, Any]) -> Path:
     about = f"Summary statistics of LendingClub's 42,535 loans of 2007-2011{which}; "
     stored = {"about": f"{about}made by {MADE_BY}.", "encodings": encodings}
-    return write_json(lending_data, name, stored)
+    return moments.write_json(lending_data, name, stored)
 
 
 def _parts(table: OnDemand) -> dict[str, Any]:
@@ -123,7 +112,7 @@ def _parts(table: OnDemand) -> dict[str, Any]:
 def _of_numbers(names: tuple[str, ...], values: Array) -> Variable:
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= FEW_VALUES:
-        return steps(names, distinct, counts)
+        return moments.steps(names, distinct, counts)
     from scipy.interpolate import make_lsq_spline
     from scipy.special import ndtri
 
@@ -143,7 +132,7 @@ TAIL = np.arange(len(Z_KNOTS)) % 4 == (len(Z_KNOTS) // 2) % 4
 
 def nearest_correlation(matrix: Array) -> Array:
     """Return a positive definite matrix with unit diagonal near a symmetric one."""
-    near = positive(np.clip((matrix + matrix.T) / 2, -1, 1))
+    near = moments.positive(np.clip((matrix + matrix.T) / 2, -1, 1))
     scale = np.sqrt(np.diag(near))
     return np.asarray(near / np.outer(scale, scale))
 

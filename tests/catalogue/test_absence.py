@@ -7,11 +7,11 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
-from scenarios.beyond import absence, crowds, lasting, waves
-from scenarios.beyond.crowds import crowd, in_rounds
-from scenarios.beyond.moves import long_run, rounds
+from scenarios.beyond import absence, lasting, moves, waves
+from scenarios.beyond.moves import crowd, in_rounds, long_run, rounds
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.problem import SURE, mean_psi
 from tests.catalogue.verdicts import verdicts
 
 # Results of others on absence: few replicates are judged, drawn, and planted faults are seen.
@@ -50,7 +50,7 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
     monkeypatch.setattr(absence, "exactly", lambda *_: single)
     low, high = absence.about_exact(sweep, absence.PRESENT)
     assert not low <= absence.bias(sweep, absence.PRESENT) <= high
-    assert abs(absence.off_model(sweep, absence.PRESENT)) > absence.SURE
+    assert abs(absence.off_model(sweep, absence.PRESENT)) > SURE
 
 
 @pytest.mark.long
@@ -63,7 +63,7 @@ def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path):
     assert 200 < lasting.crossing(sweep) < 204
     assert (sweep.directory / "figures" / "long-absence.png").exists()
     anew = lasting.around(sweep, lasting.ANEW)
-    assert not anew[0] <= lasting.mean_psi(sweep, "cycles of 400") <= anew[1]
+    assert not anew[0] <= mean_psi(sweep, "cycles of 400") <= anew[1]
 
 
 # Waves of absence: moments of rounds against played ones, the verdicts, and a planted fault.
@@ -122,7 +122,7 @@ def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch
     sweep = Sweep.read(tmp_path / WAVES.name / AS_PUBLISHED)
     assert waves.part_of_mean(sweep) == pytest.approx(0.83, abs=0.01)
     assert (sweep.directory / "figures" / "with-and-without.png").exists()
-    forgetful = crowds.crowd
-    monkeypatch.setattr(crowds, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
+    forgetful = moves.crowd
+    monkeypatch.setattr(moves, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
     low, high = waves.around(sweep, waves.in_waves(0.5))
     assert not low <= waves.mean_psi(sweep, waves.in_waves(0.5)) <= high

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.papers import stars
+from analysis import papers
 from asyncdp_sim.results import Result, Sweep
 from scenarios.papers import FIGURES, async_drawings
 from scenarios.papers.claims import Judged
@@ -68,7 +68,7 @@ def test_a_learner_that_is_not_locked_is_seen(tmp_path):
 @pytest.mark.long
 def test_too_many_owners_for_a_circle_are_refused(swept):
     known = swept.cells[0].result
-    owners = {"owners": {**known.scenario["owners"], "count": stars.MOST + 1}}
+    owners = {"owners": {**known.scenario["owners"], "count": papers.MOST + 1}}
     crowded = Result(known.directory, {**known.manifest, "scenario": known.scenario | owners})
     with pytest.raises(ValueError, match="at most 24 owners"):
-        stars.structure(crowded)
+        papers.structure(crowded)

@@ -8,21 +8,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.exact.silence import RARE, silent_by
+from analysis.exact.assumptions import RARE, silent_by
 from analysis.studies.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sweeps import sweep as sweeps
 from asyncdp_sim.theory.predict.update_order import Releases
 from asyncdp_sim.trace import Trace
+from scenarios.papers import lending
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
-from scenarios.papers.lending import reasons
-from scenarios.papers.lending.figures import FIGURES, PROMISE
-from scenarios.papers.lending.readings import crossing
-from scenarios.papers.lending.reasons import CONSTANT
+from scenarios.papers.lending import CONSTANT, FIGURES, crossing
 from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.long
+
+PROMISE = "share of cells that are private as claimed"
 
 NAMED = {figure.name: figure for figure in FIGURES}
 EACH = pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
@@ -99,7 +99,9 @@ def test_it_is_run_drawn_and_judged(name, variants, tmp_path):
         pictures = {each.name for each in figure.pictures(Sweep.read(tmp_path / name / variant))}
         files = {f"{each}.{kind}" for each in pictures for kind in ("csv", "png")}
         assert drawn == {"captions.md", *files}
-    promised = [each.ours for each in found if each.quantity == PROMISE[0].quantity]
+    promised = [
+        each.ours for each in found if each.quantity == "share of cells that are private as claimed"
+    ]
     assert promised == [float(variant == SOUND) for variant in variants]
 
 
@@ -177,18 +179,18 @@ def test_no_crossing_is_excused_where_noise_alone_costs_more(
 ):
     """And not where what has not been learned makes up the rest."""
     exact = Reference("", "", lambda cell: expected[cell.number])
-    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+    monkeypatch.setattr(lending, "exactly", lambda _: exact)
+    monkeypatch.setattr(lending, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
-    low, high = reasons.too_noisy(sweep, 10.0)
+    low, high = lending.too_noisy(sweep, 10.0)
     assert (low <= np.inf <= high) is reaches
 
 
 @pytest.mark.parametrize(("expected", "share"), [((8.0, 2.0, 1.1), 0.0), ((8.0, 0.9, 1.1), 0.5)])
 def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, monkeypatch):
     exact = Reference("", "", lambda cell: expected[cell.number])
-    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    gaining = reasons.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2))
+    monkeypatch.setattr(lending, "exactly", lambda _: exact)
+    gaining = lending.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2))
     assert gaining == (0.0, share)
 
 
@@ -196,10 +198,10 @@ def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp
 def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
     left, reach, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
-    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+    monkeypatch.setattr(lending, "exactly", lambda _: Reference("", "", lambda _: 2.0))
+    monkeypatch.setattr(lending, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
-    assert reasons.unlearned_over_alone(sweep)[1] == pytest.approx(reach, nan_ok=True)
+    assert lending.unlearned_over_alone(sweep)[1] == pytest.approx(reach, nan_ok=True)
 
 
 @pytest.mark.parametrize("setting", ["owners.count=1", "run.updates=1"])

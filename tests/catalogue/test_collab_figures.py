@@ -7,7 +7,7 @@ import pytest
 
 from scenarios.command import main
 from scenarios.papers import collab, polar
-from scenarios.papers.collab_readings import psi
+from scenarios.papers.collab import psi
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.verify import ALIKE, verify
 from tests.catalogue.verdicts import verdicts

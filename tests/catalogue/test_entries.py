@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.studies import fixed_point, where_it_ends
-from analysis.studies.psi import CORRELATED_NOISE, HIDE_THE_OWNER, alone
+from analysis.studies.psi_lines import CORRELATED_NOISE, HIDE_THE_OWNER, alone
 from analysis.studies.where_it_ends import DIVIDED, mean_weights, minimiser, often
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import number

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from asyncdp_sim.privacy.mechanisms import GaussianMechanism
 from asyncdp_sim.results import Sweep
-from scenarios.beyond import devices, hidden_users
+from scenarios.beyond import decor, devices
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
 
@@ -61,7 +61,7 @@ def test_devices_that_are_alike_fail(tmp_path):
 
 # Whole users hidden in a published experiment: verdicts, and noise that is not what it was.
 
-[USERS] = hidden_users.RESULTS
+_, USERS = decor.RESULTS
 
 
 @pytest.mark.long

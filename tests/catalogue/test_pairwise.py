@@ -9,7 +9,7 @@ import pytest
 
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps.sweep import sweep as run_sweep
-from scenarios.beyond import muffliato, pairwise
+from scenarios.beyond import decor, muffliato
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
@@ -57,7 +57,7 @@ def test_replicates_that_are_drawn_again_are_told(verified):
 
 # Pairwise noise beside gossip alone: the verdicts, second ways, and mistakes that are seen.
 
-[PAIRWISE] = pairwise.RESULTS
+PAIRWISE, _ = decor.RESULTS
 FOUR_GRAPHS = (
     f"owners.count={N}", "owners.records=50", "run.replicates=2", "run.updates=40",
     'sweep.variant=[{ name = "ring" }, '
@@ -84,7 +84,7 @@ def test_the_noise_of_all_is_what_pairs_that_are_drawn_make():
         sent[:, a] += shared
         sent[:, b] -= shared
     drawn = np.linalg.inv(np.cov(sent.T)).diagonal().max()
-    assert pairwise.seen_by_all(graph, 1.0, squared) == pytest.approx(drawn, rel=0.02)
+    assert decor.seen_by_all(graph, 1.0, squared) == pytest.approx(drawn, rel=0.02)
 
 
 @pytest.mark.long
@@ -92,8 +92,8 @@ def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep):
     for name in ("ring", "complete"):
         losses = muffliato.of(sweep, name)
         loss = losses.exact[:, losses.apart].mean()
-        local = pairwise.factor(sweep, name, "local")
-        assert pairwise.factor(sweep, name, "gossip") == pytest.approx(local * loss, rel=1e-6)
+        local = decor.factor(sweep, name, "local")
+        assert decor.factor(sweep, name, "gossip") == pytest.approx(local * loss, rel=1e-6)
 
 
 @pytest.mark.long
@@ -103,7 +103,7 @@ def test_what_has_not_met_is_the_cause(tmp_path):
     for updates in (40, 400):
         more = (*FOUR_GRAPHS, f"run.updates={updates}", 'sweep.variant=[{ name = "ring" }]')
         run_sweep(PAIRWISE.scenario(AS_PUBLISHED, full=False, more=more), tmp_path / str(updates))
-        factors.append(pairwise.factor(Sweep.read(tmp_path / str(updates)), "ring", "pairs"))
+        factors.append(decor.factor(Sweep.read(tmp_path / str(updates)), "ring", "pairs"))
     assert factors[1] < factors[0] / 2
     assert 1 <= factors[1] < 2
 
@@ -119,8 +119,8 @@ def test_what_has_not_met_is_the_cause(tmp_path):
 )
 def test_a_planted_fault_fails(sweep, monkeypatch, fault, seen):
     """Both of a pair add its noise (alike on graphs of two sides); one pair's is forgotten."""
-    known = pairwise.incidence
+    known = decor.incidence
     wrong = {"signs": lambda graph: np.abs(known(graph)), "forgotten": lambda g: known(g)[:, 1:]}
-    monkeypatch.setattr(pairwise, "incidence", wrong[fault])
+    monkeypatch.setattr(decor, "incidence", wrong[fault])
     found = judge("", AS_PUBLISHED, PAIRWISE.claims, {AS_PUBLISHED: sweep})
     assert [each.verdict for each in found if each.quantity.startswith(seen)] == ["fails"]

@@ -20,8 +20,8 @@ from asyncdp_sim.runs.run import run
 from scenarios.papers import FIGURES, collab_optimum, exact
 from scenarios.papers.claims import SENTENCES, Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, SOUND, PaperFigure
-from scenarios.papers.lending.reasons import CONSTANT, LAW_WITHIN
-from scenarios.papers.noise import DRAWS, scale_claims
+from scenarios.papers.lending import CONSTANT, LAW_WITHIN
+from scenarios.papers.replayed import DRAWS, scale_claims
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together

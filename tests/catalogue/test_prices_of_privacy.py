@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.outcome import RunResult

@@ -8,7 +8,7 @@ import pytest
 from analysis.studies.whom_to_ask import power, time_estimate, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
-from scenarios.beyond import expected_course, prices, routing, routing_accuracy
+from scenarios.beyond import prices, routing, routing_accuracy
 from scenarios.beyond.prices import BOARD
 from scenarios.beyond.routing_accuracy import best_step, mean_accuracy
 from scenarios.papers.claims import Judged
@@ -25,7 +25,7 @@ FEW = ("run.replicates=60", 'sweep."protocol.tasks"=[1, 4, 10, 20]')
 def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, Judged], Sweep]]:
     out = tmp_path_factory.mktemp("routing")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expected_course, "NETWORKS", 60)
+        patch.setattr(prices, "NETWORKS", 60)
         told = verdicts(FIGURE, out, *FEW, variants=(AS_PUBLISHED,))
         directory = out / FIGURE.name / AS_PUBLISHED
         assert (directory / "figures" / "whom-to-ask.png").exists()

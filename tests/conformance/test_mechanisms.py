@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer, ratio
 from asyncdp_sim.core.arrays import Ints

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from analysis.studies.psi import hospital_law
+from analysis.studies.psi_lines import hospital_law
 from scenarios import entry
-from scenarios.papers.hospital.figures import FIGURES
+from scenarios.papers.hospital import FIGURES
 from tests.transcription.stated import by_number, otherwise, read_again
 
 PUBLISHED = ("async-08", "async-10", "async-11")

@@ -8,8 +8,8 @@ import pytest
 from asyncdp_sim.learning.algorithms import Setting
 from asyncdp_sim.learning.objectives import Ridge
 from scenarios import entry
-from scenarios.papers.lending import reasons
-from scenarios.papers.lending.figures import C_OF_LAW, FIGURES
+from scenarios.papers import lending
+from scenarios.papers.lending import C_OF_LAW, FIGURES
 from tests.transcription.stated import by_number, otherwise, read_again
 
 PUBLISHED = ("lending-convergence", "lending-timing")
@@ -89,7 +89,7 @@ def test_the_claims_are_held_against_what_the_paper_says():
         name: [each.published for each in figure.claims if each.variants == ("as-published",)]
         for name, figure in figures.items()
     }
-    assert reasons.CONSTANT == paper.c_2_drawn == pytest.approx(paper.c_2, rel=0.03)
+    assert lending.CONSTANT == paper.c_2_drawn == pytest.approx(paper.c_2, rel=0.03)
     exponents = {
         (claim.low, claim.high)
         for figure in FIGURES
@@ -97,13 +97,13 @@ def test_the_claims_are_held_against_what_the_paper_says():
         if claim.quantity.startswith("exponent of")
     }
     assert exponents == {tuple(paper.exponent_holds)}
-    assert by_number(paper.ends) == reasons.ENDS
-    assert paper.records_each == reasons.AT_SIZE
+    assert by_number(paper.ends) == lending.ENDS
+    assert paper.records_each == lending.AT_SIZE
     assert (by_number(paper.pays)) == {
-        reasons.PAYS_AT: reasons.PAYS_ABOVE,
-        reasons.PAYS_AT_TOO: reasons.PAYS_ABOVE_TOO,
+        lending.PAYS_AT: lending.PAYS_ABOVE,
+        lending.PAYS_AT_TOO: lending.PAYS_ABOVE_TOO,
     }
-    assert paper.beats_isolation == [reasons.MANY, reasons.LARGE]
+    assert paper.beats_isolation == [lending.MANY, lending.LARGE]
     by_law = [*paper.ends_by_law.values(), 1.0]
     assert published["async-03"] == pytest.approx(by_law, rel=0.02)
     relative = [
@@ -200,4 +200,4 @@ def test_the_printed_constant_is_a_third_of_the_drawn_one_per_owner():
     """Equation (6): c̄'₂ Σ 1/ε² over n² = c̄'₂ N/(N n_i ε)², and 2.1 printed is not 2.15 drawn."""
     per_owner = paper.c_2 * paper.banks / paper.banks**2
     assert f"c̄'₂ = {paper.c_2 / 1e9:g}·10⁹ is c = {per_owner / 1e9:g}·10⁹" in C_OF_LAW
-    assert paper.c_2_drawn == reasons.CONSTANT
+    assert paper.c_2_drawn == lending.CONSTANT

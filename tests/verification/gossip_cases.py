@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from analysis.exact.gossip_map import gossip_map_of
-from analysis.exact.per_update import moments
+from analysis.exact.per_update import gossip_map_of, moments
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.learning import ExpectedPsi, expected_psi
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.forecasts.population import population

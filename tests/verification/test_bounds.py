@@ -12,8 +12,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from analysis.exact.gossip_map import gossip_map_of
-from analysis.exact.per_update import moments
+from analysis.exact.per_update import gossip_map_of, moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 from tests.theory.bounds import along, answer_noise, excess_bound, step_sizes, with_transient

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from analysis.exact.orders import expected_psi
+from analysis.exact.learning import expected_psi
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, member, members, parse
 from asyncdp_sim.core.streams import Streams

@@ -11,11 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from analysis.privacy.transcripts import from_rounds, transcribed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
+from scenarios.curious_servers import additive_spread, guess, guess_error, weight_spread
 from tests import scenes
 from tests.tables import table
 from tests.theory.collusion import averaged_deviation

@@ -6,9 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from analysis.exact.learning import Expected, Recursions, grid
-from analysis.exact.orders import expected_psi
-from analysis.exact.silence import answering
+from analysis.exact.assumptions import answering
+from analysis.exact.learning import Expected, Recursions, expected_psi, grid
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import population

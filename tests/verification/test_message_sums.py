@@ -16,7 +16,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.scenario.catalogue import entry
-from scenarios.beyond.messages import counts, first_alone, new_messages, sums
+from scenarios.beyond.muffliato import counts, first_alone, new_messages, sums
 from tests.tables import table
 
 pytestmark = pytest.mark.oracle(

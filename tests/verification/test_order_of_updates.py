@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import silent_by
 from analysis.exact.per_update import moments
-from analysis.exact.silence import silent_by
 from analysis.exact.turns import capped_moments, ordered
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.replay import replay

@@ -20,7 +20,7 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps.sweep import sweep
 from scenarios.beyond import absence, lasting, routing, waves
-from scenarios.beyond.expected_course import expected_course
+from scenarios.beyond.prices import expected_course
 from scenarios.papers.claims import result
 from scenarios.papers.problem import ends, late_psi, objective, scenario
 from tests.tables import table

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analysis.exact.orders import expected_psi
+from analysis.exact.learning import expected_psi
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords

@@ -6,9 +6,10 @@ noise in every round, and is an oracle of its own for the package's losses, wher
 once. Owners 2 and 16 are neighbours of owner 1 on every graph.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from typing_extensions import override
 
 from analysis.again import traces_of
 from analysis.exact.linear_system import best_test, senders, separately, squared, system
-from analysis.one_panel import DOTS, TRUTH, one_panel, text, written
+from analysis.one_panel import DOTS, TRUTH, captioned, written
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Layer, Side
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import BLUE
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
@@ -34,8 +35,8 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.trace import Trace
-from scenarios.papers.claims import OURS, Claim, Printed, Range
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.claims import Range
+from scenarios.papers.figure import read_figures
 from scenarios.papers.problem import once, scenario
 
 GRAPHS = ("ring", "grid", "complete")
@@ -229,21 +230,11 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         Layer("upright", 1.0, look=TRUTH),
         written(1.0, places[-1], "curator", "left"),
     ]
-    sides = (
-        Side(
-            "squared sensitivity, over a curator's\n(dot: mean owner; ◇: most exposed)",
-            log=True,
-            ticks=(0.1, 0.3, 1, 3, 10, 30),
-            grid=True,
-        ),
-        Side(limits=(len(VIEWS) - 0.5, -0.6), ticks=places.tolist(), labels=names),
-    )
-    caption = text("threat-models", rounds=DRAWN)
+    y = {"limits": (len(VIEWS) - 0.5, -0.6), "ticks": places.tolist(), "labels": names}
     table = {"view": np.array(names), "mean": mean, "least": least, "most": most}
     results = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
-    note = text("threat-models", "note")
-    title, name = learned(mean, most), "threat-models"
-    return [one_panel(name, title, marks, sides, caption, table, results, 2.6, note)]
+    title = learned(mean, most)
+    return [captioned("threat-models", title, marks, table, results, 2.6, y=y, rounds=DRAWN)]
 
 
 def learned(mean: Array, most: Array) -> str:
@@ -258,56 +249,19 @@ def learned(mean: Array, most: Array) -> str:
 GROWTH = "squared sensitivity after 32 rounds over that after 16"
 OVER = "mean squared sensitivity over a curator's"
 TESTED = "variance of the best test over the linear system's"
-GROWS = Printed(
-    "the DP guarantees are those of a Gaussian mechanism, where the growth of the squared "
-    "sensitivity is asymptotically O(T), where T is the number of training rounds, similarly as in "
-    "the case of central aggregation",
-    "Koskela and Kulkarni, arXiv 2505.19969v3, abstract",
-)
-BEFORE = Printed(
-    "significantly improves upon prior analyses, for example, reducing the Rényi DP parameter "
-    "growth from O(T²) to O(T)",
-    "version 1, abstract",
-)
+READINGS: dict[str, Callable[..., float]] = {
+    "growth": growth,
+    "growth of the most exposed": partial(growth, over=np.nanmax),
+    "growth apart": partial(growth, apart=True),
+    "over a curator's": over_curator,
+    "off the package": off_package,
+    "spread": spread,
+}
 
 
-def claims() -> Iterator[Claim]:
-    """Yield what is claimed of each graph."""
-    for graph in GRAPHS:
-        for view in VIEWS:
-            said = f"{graph}: {', '.join(view)}"
-            of_view = partial(_of, (graph, *view))
-            yield Claim(f"{said}: {GROWTH}", of_view(growth), 1.99, 2.01, 2.0, judges=GROWS)
-            yield Claim(
-                f"{said}: {GROWTH}, most exposed owner",
-                of_view(partial(growth, over=np.nanmax)), high=2.01, judges=GROWS,
-            )  # fmt: skip
-            low, high, published = (0.9, 1.1, 1.0) if view == VIEWS[0] else (1.0, 17.0, None)
-            yield Claim(
-                f"{said}: {OVER}", of_view(over_curator), low, high, published, judges=GROWS
-            )
-        apart = _of((graph, *VIEWS[0]), partial(growth, apart=True))
-        said = f"{graph}: {', '.join(VIEWS[0])}: {GROWTH}, each round apart"
-        yield Claim(said, apart, 3.8, 4.2, 4.0, judges=BEFORE)
-        for pool in POOLS:
-            said, of_pool = f"{graph}, {pool}, noise added once", partial(_of, (graph, pool))
-            yield Claim(
-                f"{said}: largest difference of our losses from the linear system's",
-                of_pool(off_package), 0, 1e-8, 0.0, judges=OURS,
-            )  # fmt: skip
-            yield Claim(
-                f"{said}: {TESTED}", of_pool(spread), published=1.0, window=sure, judges=OURS
-            )
+def of(sweep: Sweep, reading: str, graph: str, *view: str) -> float:
+    """Return a reading of what a pool of nodes receives on a graph."""
+    return READINGS[reading](gossip(sweep, graph), *view)
 
 
-def _of(view: tuple[str, ...], measure: Callable[..., float]) -> Callable[[Sweep], float]:
-    graph, *seen = view
-    return lambda sweep: measure(gossip(sweep, graph), *seen)
-
-
-RESULTS = (
-    PaperFigure(
-        "linear-systems", "Gossip averaging by linear systems", "gossip-observers",
-        tuple(claims()), {AS_PUBLISHED: ()}, pictures, printed=(GROWS, BEFORE),
-    ),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

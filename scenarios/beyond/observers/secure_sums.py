@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from analysis.again import traces_of
-from analysis.one_panel import PSI, TRUTH, one_panel, text, written
+from analysis.one_panel import PSI, TRUTH, captioned, written
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.decision import MATERIAL, Estimate, Judging
-from asyncdp_sim.figures.drawer import Layer, Side, measured
+from asyncdp_sim.figures.drawer import Layer, measured
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, ends, estimates, mean_psi_at_end
@@ -79,21 +79,11 @@ def over_single(sweep: Sweep, name: str, absent: float) -> float:
     return psi_over_single(sweep, name, absent).value
 
 
-def smaller(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would end below 1."""
+def ratios(sweep: Sweep, name: str, absent: float, are: str) -> Range:
+    """Return the ratios whose intervals, so wide, would end below 1, begin above it, or hold it."""
     ratio = psi_over_single(sweep, name, absent)
-    return 0.0, ratio.value / ratio.high
-
-
-def greater(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would begin above 1."""
-    ratio = psi_over_single(sweep, name, absent)
-    return ratio.value / ratio.low, inf
-
-
-def undecided(sweep: Sweep, name: str, absent: float) -> Range:
-    """Return the ratios whose intervals, so wide, would hold 1."""
-    return smaller(sweep, name, absent)[1], greater(sweep, name, absent)[0]
+    below, above = ratio.value / ratio.high, ratio.value / ratio.low
+    return {"smaller": (0.0, below), "greater": (above, inf), "undecided": (below, above)}[are]
 
 
 def sums_of(found: Scenario) -> Any:
@@ -192,14 +182,13 @@ def bytes_of_update(found: Scenario) -> float:
     network, n = found.network.model_copy(update=numbers), found.owners.count
     shares: Any = found.availability.online_share(n)
     here = float(shares[0])
-    sizes = {"query": (network.query_bytes, network.answer_bytes)}
+    there, back = network.query_bytes, network.answer_bytes
     if network.aggregation is None:
-        there, back = sizes["query"]
         return n * (there + here * back) / (1 - (1 - here) ** n)
-    sums, trips = sums_of(found), network.trip_bytes
+    sums, sizes = sums_of(found), {**network.trip_bytes, "query": (there, back)}
     through, least = (1.0, *sums.stays(found)[:-1]), n - sums.dropouts
     order = ("keys", "shares", "query", "opening")
-    steps = [sizes.get(step) or trips[step] for step in order if step in (*sizes, *trips)]
+    steps = [sizes[step] for step in order if step in sizes]
     total = 0.0
     for stays, (there, back) in zip(through, steps, strict=True):
         asked = n if stays == 1 else asked_by_step(n, least, stays)
@@ -312,26 +301,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         share, said = np.maximum(table["opened"], LEAST), f"sums that need {name}"
         chosen = ends(table, "ratio")[:, needed == name]
         marks.append(measured(share[needed == name], chosen, name=said, clip_on=False, **look))
-    sides = (
-        Side(
-            "share of sums that open (enough owners stay)",
-            log=True,
-            limits=(LEAST, 1.2),
-            ticks=(LEAST, 0.01, 0.1, 1),
-            labels=("≤ 0.1 %", "1 %", "10 %", "100 %"),
-        ),
-        Side(
-            "mean $\\psi$ over that of single\nanswers (95 % intervals)",
-            log=True,
-            ticks=(0.1, 0.3, 1, 3),
-            grid=True,
-        ),
-    )
-    caption = text("price-of-secure-sums")
     results = [each.result for each in sweep.cells]
-    note = text("price-of-secure-sums", "note", psi=PSI)
     title, name = where_they_open(table["opened"], ends(table, "ratio")), "price-of-secure-sums"
-    return [one_panel(name, title, marks, sides, caption, table, results, note=note)]
+    x = {"limits": (LEAST, 1.2), "ticks": (LEAST, 0.01, 0.1, 1)}
+    return [captioned(name, title, marks, table, results, x=x, psi=PSI)]
 
 
 def where_they_open(opened: Array, ratio: Array) -> str:

@@ -19,7 +19,7 @@ from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import entry
-from scenarios.papers.lending.reasons import ENDS
+from scenarios.papers.lending import ENDS
 from tests.reproducibility.runs import scenario
 from tests.unit.figures.made import curve, finished, made
 

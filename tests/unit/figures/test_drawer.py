@@ -14,7 +14,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from analysis.papers.boxes import by_iteration
+from analysis.papers import by_iteration
 from asyncdp_sim.figures import changes, style
 from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.convergence import (

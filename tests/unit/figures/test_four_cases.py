@@ -9,7 +9,7 @@ import pytest
 from analysis.studies.four_cases import FIGURE, cases
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
-from scenarios.papers.collab_readings import in_epsilon, in_records, power
+from scenarios.papers.collab import in_epsilon, in_records, power
 from tests.unit.figures.made import curve, finished, keys, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)

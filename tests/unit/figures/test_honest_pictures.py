@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.papers.alone_against_size import by_size
+from analysis.papers import by_size
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine

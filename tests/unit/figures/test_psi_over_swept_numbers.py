@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.papers.grids import grid, ratios, slopes
+from analysis.papers import grid, ratios, slopes
 from analysis.studies import fairness
-from analysis.studies.psi import markers
-from analysis.studies.psi_lines import Reference, beside, series_of, slope, surface
+from analysis.studies.psi_lines import Reference, beside, markers, series_of, slope, surface
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import networks, sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE

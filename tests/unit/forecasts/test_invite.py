@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import answering
 from analysis.exact.learning import process_of
 from analysis.exact.per_update import moments
-from analysis.exact.silence import answering
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Played

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.learning import Expected, exact, grid
-from analysis.exact.per_update import moments
+from analysis.exact.per_update import gossip_map_of, moments
 from analysis.exact.turns import capped_moments, capped_size, ordered
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.population import population

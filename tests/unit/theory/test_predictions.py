@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import asyncdp_sim.theory.predict
-from analysis.exact.assumptions import out_of_order
-from analysis.exact.silence import silent_by
+from analysis.exact.assumptions import out_of_order, silent_by
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import members, parse

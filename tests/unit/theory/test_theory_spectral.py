@@ -17,7 +17,7 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.formulas import convergence, exchanges
 from asyncdp_sim.theory.formulas.loss_network import loss_network
-from scenarios.beyond.messages import sums
+from scenarios.beyond.muffliato import sums
 from tests.theory import polar
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star
 from tests.together import together
