@@ -2,7 +2,7 @@
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
 the pages of verification, the picture of the house, the list of studies, and the goldens of event
-order, of the network and of screens. Read the differences like code. ``--notebook`` also runs the
+order, of the network, of screens and of pictures. Read the differences like code. ``--notebook`` also runs the
 researcher's notebook and writes its output.
 """
 
@@ -27,6 +27,7 @@ GOLDENS = (
     "tests/ordering/test_goldens.py::test_golden",
     "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
     "tests/cli/test_sessions.py::test_a_session",
+    "tests/unit/figures",
 )
 """Tests that compare with files, which ``--regen-all`` writes."""
 

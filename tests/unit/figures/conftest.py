@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -10,6 +12,7 @@ from asyncdp_sim.sweeps.sweep import sweep
 from tests.scenes import text
 from tests.tables import table
 from tests.unit.figures.looks import faults
+from tests.unit.figures.read import alike, as_read
 
 SMALL = text(**table(__file__, "small.toml"))
 SWEPT = """
@@ -28,6 +31,19 @@ def looked_at(monkeypatch):
         assert faults(figure) == []
 
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", held)
+
+
+@pytest.fixture
+def reads(request, file_regression):
+    """Compare pictures with the file that has the test's name."""
+
+    def compare(*pictures):
+        name = request.node.name.removeprefix("test_").replace("[", "-").removesuffix("]")
+        file = Path(__file__).parent / "pictures" / f"{name}.txt"
+        text = "\n".join(map(as_read, pictures))
+        file_regression.check(text, encoding="utf-8", fullpath=file, check_fn=alike)
+
+    return compare
 
 
 @pytest.fixture(scope="session")

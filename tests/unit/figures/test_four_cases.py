@@ -10,7 +10,7 @@ from analysis.studies.four_cases import FIGURE, cases
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import in_epsilon, in_records, power
-from tests.unit.figures.made import curve, finished, keys, made, scenario
+from tests.unit.figures.made import curve, finished, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
 BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
@@ -75,19 +75,11 @@ def test_a_law_without_the_square_is_seen(tmp_path):
     assert abs(power(sweep, 0) - 1) < 1e-10
 
 
-def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path):
+def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path, reads):
     picture = FIGURE.picture(swept(tmp_path / "sweep"))
-    panels = picture.figure.axes
-    titles = [axes.get_title(loc="left").split()[0] for axes in panels]
-    assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
-    assert len({axes.get_ylim() for axes in panels}) == 1
-    assert {"$\\epsilon_1$ = 0.1", "$\\epsilon_1$ = 10"} <= set(keys(picture))
-    table = picture.labelled()
-    assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
-    np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)
-    assert list(table["case"][:6]) == ["(i)"] * 6
-    assert picture.said.title == "Measured ψ is 1 to 1 times Theorem 2's law"
-    assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
+    reads(picture)
+    assert len({axes.get_ylim() for axes in picture.figure.axes}) == 1
+    np.testing.assert_allclose(picture.table["psi_final_mean"], picture.table["law"], rtol=1e-12)
 
 
 def test_what_is_no_grid_of_four_cases_is_refused(tmp_path):

@@ -1,7 +1,5 @@
 """Pictures of a run's network: over time and space, and of its sweeps."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all, spacetime, sweep_figure, throughput, traces
-from asyncdp_sim.figures.picture import Picture, as_csv
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.spacetime import LOOKS
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
@@ -21,6 +19,8 @@ from tests.unit.figures.made import Row, finished, keys, made, scenario, write_t
 
 HALF = {"kind": "constant", "value": 0.5}
 PUSH = {"kind": "push", "own_tick": "drop"}
+ALOHA = {"kind": "aloha", "airtime": 0.2}
+LAWS = ("infinite population, Ge^{-2G}", "exact for 5 owners")
 
 
 def exchange(message: int, start: float, end: float) -> list[Row]:
@@ -41,21 +41,18 @@ def test_without_the_scenarios_files_no_network_is_known(tmp_path):
     assert again.network == Unknown("its scenario does not load (a file that does not exist)")
 
 
-def test_staleness_is_pooled_over_replicates(tmp_path):
+def test_staleness_is_pooled_over_replicates(tmp_path, reads):
+    """The law of these is 4/9, 4/9, 1/9."""
     directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
     columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
     write_table(directory, "updates", columns)
-    picture = traces.STALENESS.of(Result.read(directory))
-    np.testing.assert_allclose(picture.table["share"][:4], [0.5, 0.375, 0.125, 0])
-    np.testing.assert_allclose(picture.table["law"][:4], [4 / 9, 4 / 9, 1 / 9, 0])
-    assert "mean staleness 0.625" in picture.caption
+    reads(traces.STALENESS.of(Result.read(directory)))
     assert traces.STALENESS.why_not(Result.read(directory)) is None
     fresh = made(tmp_path / "fresh")
     write_table(fresh, "updates", {"staleness": [0, 0]})
     assert traces.STALENESS.why_not(Result.read(fresh)) == "no answer was stale"
-    without = Result.read(made(tmp_path / "none"))
     with pytest.raises(ResultError):
-        traces.STALENESS.of(without)
+        traces.STALENESS.of(Result.read(made(tmp_path / "none")))
 
 
 Load = tuple[float, float] | None
@@ -82,19 +79,14 @@ def swept(
     return finished(directory, columns)
 
 
-def test_throughput_is_drawn_beside_both_laws(tmp_path):
+def test_throughput_is_drawn_beside_both_laws(tmp_path, reads):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
-    sweep = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    table = throughput.FIGURE.picture(sweep).table
-    rows = table["series"] == "measured"
-    np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
-    np.testing.assert_allclose(table["offered_load_high"][rows], [0.22, 0.52, 1.02])
-    assert np.isnan(table["delivered_load_low"]).all()
-    law = table["series"] == "infinite population, Ge^{-2G}"
+    picture = throughput.FIGURE.picture(swept(tmp_path / "sweep", loads, channel=ALOHA))
+    reads(picture)
+    table = {name: np.array(column) for name, column in picture.table.items()}
+    law, exact = (table["series"] == name for name in LAWS)
     load = table["offered_load"][law]
-    assert load.max() > 1
     np.testing.assert_allclose(table["delivered_load"][law], load * np.exp(-2 * load))
-    exact = table["series"] == "exact for 5 owners"
     expected = aloha(5, 1.0, 0.2)
     found = np.interp(
         expected.attempt_rate * 0.2, table["offered_load"][exact], table["delivered_load"][exact]
@@ -102,33 +94,19 @@ def test_throughput_is_drawn_beside_both_laws(tmp_path):
     assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
 
 
-def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path):
-    other = {"kind": "push", "own_tick": "overlap"}
-    protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
-    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
-    channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
+def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path, reads):
+    """And laws that groups share are drawn once."""
+    overlap, request = {"kind": "push", "own_tick": "overlap"}, {"kind": "request"}
+    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 9)]
+    protocols = [PUSH, overlap, PUSH, overlap, PUSH, request, request, request]
+    sweep = swept(tmp_path / "a", loads, protocols, channel=ALOHA)
     found = throughput.groups(sweep)
     assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
         "push, ticks at work dropped": [0, 2, 4],
         "push, jobs may overlap": [1, 3],
-        "request": [5],
+        "request": [5, 6, 7],
     }
-    picture = throughput.FIGURE.picture(sweep)
-    rows = picture.table["series"] == "measured"
-    np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
-
-
-def test_laws_that_groups_share_are_drawn_once(tmp_path):
-    protocols = [PUSH, {"kind": "request"}] * 3
-    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
-    channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
-    texts = keys(throughput.FIGURE.picture(sweep))
-    assert texts[0] == "push, ticks at work dropped: measured"
-    assert texts[2] == "exact for 5 owners"
-    assert len(set(texts)) == len(texts)
-    assert sum("infinite population" in text for text in texts) == 1
+    reads(throughput.FIGURE.picture(sweep))
 
 
 def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
@@ -164,9 +142,9 @@ def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     assert names[-2:] == ["shares", "space-time"]
 
 
-def events(name: str) -> list[Row]:
-    """Return the events of a run of the table; - is none."""
-    rows = (line.split() for line in TABLE[name].splitlines())
+def events(text: str) -> list[Row]:
+    """Return the events of a run, a line each; - is none."""
+    rows = (line.split() for line in text.splitlines())
     return [(float(time), *(_cell(word) for word in words)) for time, *words in rows]
 
 
@@ -174,8 +152,7 @@ def _cell(word: str) -> str | int | None:
     return int(word) if word.isdigit() else None if word == "-" else word
 
 
-LOCKED = events("locked")
-EXPECTED = TABLE["expected"]
+LOCKED = events(TABLE["scenes"]["locked"]["events"])
 
 
 @pytest.mark.long
@@ -191,51 +168,26 @@ def test_events_that_come_late_or_never_stop_no_picture(tmp_path, result):
     assert found.notes[-1] == "space time: nothing happened in replicate 1"
 
 
-def rows(picture: Picture) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(as_csv(picture.table))))
+def drawn(directory: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
+    return spacetime.diagram(Result.read(made(directory / "made", [events], said)), **window)
 
 
-def kinds(picture: Picture) -> list[str]:
-    return [row["what"] for row in rows(picture)]
-
-
-def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
-    return spacetime.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
-
-
-def test_the_plotted_numbers_are_the_events(tmp_path):
-    picture = drawn(tmp_path, LOCKED, scenario())
-    assert as_csv(picture.table) == EXPECTED
-    assert "t in [0, 3.1) of replicate 1. " in picture.caption
-    assert set(keys(picture)) == {LOOKS[row["what"]].label for row in rows(picture)}
+@pytest.mark.parametrize("scene", TABLE["scenes"])
+def test_messages_in_space_and_time(scene, tmp_path, reads):
+    told = TABLE["scenes"][scene]
+    said = scenario(**told.get("changes", {}))
+    if scene == "meetings":  # nobody's clock
+        del said["clock"]
+    picture = drawn(tmp_path, events(told["events"]), said, **told.get("window", {}))
+    reads(picture)
+    named = {LOOKS[what].label for what in picture.table["what"]}
+    assert set(keys(picture)) - {"on air, by how it ends"} == named
     picture.figure.canvas.draw()
 
 
-def test_a_window_shows_what_touches_it(tmp_path):
-    picture = drawn(tmp_path, LOCKED, scenario(), start=1.25, end=1.65)
-    expected = ["offline", "query", "lock", "request refused", "computing", "answer lost"]
-    assert kinds(picture) == expected
+def test_without_events_in_the_window_nothing_is_drawn(tmp_path):
     with pytest.raises(ResultError, match=r"no events in \[7, 9\) of replicate 1"):
-        drawn(tmp_path / "2", LOCKED, scenario(), start=7, end=9)
-
-
-def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
-    said = scenario(channel={"kind": "csma", "airtime": 0.3}, protocol={"kind": "broadcast"})
-    picture = drawn(tmp_path, events("collided"), said)
-    found = [(row["what"], row["owner"], row["start"], row["end"]) for row in rows(picture)]
-    assert set(found) >= {
-        ("broadcast", "0", "0.0", "0.0"),
-        ("query", "1", "0.0", "0.1"),
-        ("query lost", "3", "0.0", "0.1"),
-        ("computing", "1", "0.2", "0.4"),
-        ("answer collided", "1", "0.4", "0.7"),
-        ("channel sensed busy", "2", "0.9", "0.9"),
-        ("answer discarded", "2", "1.1", "1.4"),
-        ("budget spent", "2", "1.5", "1.5"),
-        ("timeout", "1", "1.6", "1.6"),
-    }
-    assert "on air, by how it ends" in keys(picture)
-    assert "lock" not in kinds(picture)
+        drawn(tmp_path, LOCKED, scenario(), start=7, end=9)
 
 
 def test_every_mark_has_a_look_and_a_name_of_its_own():
@@ -270,8 +222,8 @@ def test_thousands_of_events_are_a_few_artists(tmp_path):
             (start + 0.008, "update_applied", owner, message),
         ]
     result = Result.read(made(tmp_path / "made", [events]))
-    short = spacetime.diagram(result)
-    assert np.count_nonzero(np.isin(short.table["what"], ("request", "query", "answer"))) <= 61
+    short = spacetime.diagram(result).table["what"]
+    assert np.count_nonzero(np.isin(short, ("request", "query", "answer"))) <= 61
     whole = spacetime.diagram(result, end=21.0)
     whole.figure.canvas.draw()
     assert len(whole.table["what"]) == 7 * 2000
@@ -279,37 +231,6 @@ def test_thousands_of_events_are_a_few_artists(tmp_path):
     assert len(axes.collections) + len(axes.lines) < 30
 
 
-def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path):
-    picture = drawn(tmp_path, events("afresh"), scenario())
-    found = [row for row in rows(picture) if row["what"] in ("lock", "computing")]
-    assert [(row["what"], row["start"], row["end"]) for row in found] == [
-        ("computing", "1.0", "1.2"),
-        ("lock", "1.0", "2.5"),
-        ("computing", "2.0", "2.3"),
-        ("lock", "3.0", "4.0"),
-        ("computing", "3.0", "4.5"),
-    ]
-
-
 def test_an_unknown_event_is_refused(tmp_path):
     with pytest.raises(ResultError, match="an unknown event, 'sneezed'"):
         drawn(tmp_path, [(1.0, "sneezed", 1)], scenario())
-
-
-def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
-    """Neither the line on top, nor the legend, nor the caption names whom there is not."""
-    graph = {"kind": "complete"}
-    said = scenario(
-        protocol={"kind": "gossip", "graph": graph},
-        algorithm={"kind": "gossip-graph", "rho": 1.0, "initial": "zeros", "judged": "owner"},
-        privacy={"budget": {"kind": "per-owner-cap", "answers": 5}, "mechanism": "laplace"},
-    )
-    said = {key: value for key, value in said.items() if key != "clock"}
-    met = events("met")
-    picture = spacetime.diagram(Result.read(made(tmp_path / "met", [met], said)))
-    [axes] = picture.figure.axes
-    names = [each.get_text() for each in axes.get_yticklabels()]
-    assert names == ["meetings", "1", "2", "3"]
-    assert "learner" not in " ".join((*names, *keys(picture), picture.caption))
-    alone = spacetime.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
-    assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"
