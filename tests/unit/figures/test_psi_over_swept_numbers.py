@@ -13,15 +13,14 @@ from analysis.studies import fairness
 from analysis.studies.psi import markers
 from analysis.studies.psi_lines import Reference, beside, series_of, slope, surface
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import networks, sweep_figure, traces
+from asyncdp_sim.figures import sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
 from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from tests import tables
-from tests.manifests import changed
 from tests.together import together
-from tests.unit.figures.made import curve, finished, made, scenario, whole, write_table
+from tests.unit.figures.made import curve, finished, made, scenario, write_table
 
 # Mean ψ against one swept number and over two, where it follows a law exactly.
 
@@ -155,49 +154,6 @@ def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     [law] = beside(series_of(swept, BUDGET, RECORDS), RECORDS, BUDGET)
     assert law.name == "fitted law 50/(ε n_i)²"
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
-
-
-# Networks of a sweep, and what is constant in one.
-
-
-def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
-    """Write a result whose update k is of this owner, at time k."""
-    made(directory, said=scenario(n_owners), simulated_time=9.0, updates=len(owner))
-    k = np.arange(1, len(owner) + 1)
-    columns = {"replicate": np.ones_like(k), "k": k, "tick": k * 10**9, "time": k * 1.0}
-    columns |= {"owner": np.array(owner), "read_tick": k * 10**9, "message": k}
-    write_table(directory, "updates", whole("updates", columns))
-    used = np.bincount(owner, minlength=n_owners + 1)[1:]
-    owners = {"owner": np.arange(1, n_owners + 1), "updates": used}
-    write_table(directory, "owners", whole("owners", owners))
-    with changed(directory) as manifest:
-        manifest["network"] = network
-    return Result.read(directory)
-
-
-def test_what_is_constant_in_a_network_is_not_drawn_of_it(tmp_path):
-    for number, owner in enumerate(([1, 2, 2], [1, 2, 3])):
-        updated(tmp_path / f"cell-{number:04d}", owner, 3, f"net-{number}")
-    notes: list[str] = []
-    sweep = finished(tmp_path, {"availability.probability": [1.0, 0.2]})
-    networks.pictures(traces.ALL, sweep, notes)
-    assert "shares: all owners have equally many updates (online 20 % of the time)" in notes
-    notes.clear()
-    planned = networks.pictures(traces.ALL, sweep.cells[1].result, notes)
-    drawn = [picture.name for picture, _ in planned]
-    assert {"timing-by-update", "timing-by-time"} <= set(drawn)
-    assert {"gaps", "staleness", "shares"}.isdisjoint(drawn)
-    assert "shares: all owners have equally many updates" in notes
-
-
-def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
-    owner = np.random.default_rng(1).integers(1, 170, 90)
-    result = updated(tmp_path / "many", owner.tolist(), 169, "net")
-    for picture in (traces.BY_UPDATE.of(result), traces.BY_TIME.of(result)):
-        [axes] = picture.figure.axes
-        assert len(axes.collections) == 0  # no stems, which would be a hatching
-        assert picture.figure.get_figheight() > 5
-        assert f"made by {len(set(owner.tolist()))} of 169 owners" in picture.caption
 
 
 # Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.

@@ -1,7 +1,8 @@
-"""Pictures of single studies: privacy over distance, guarantees, and collusion."""
+"""Pictures of single studies: distance, guarantees, colluders, gains, cases, owners alone."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,35 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.studies import collusion, studies
+from analysis.papers.alone_against_size import by_size
+from analysis.studies import collusion, fairness, four_cases, studies
+from analysis.studies.four_cases import cases
 from analysis.studies.over_distance import Pairs, pairs
 from asyncdp_sim.core.errors import ResultError, SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.figures.break_even import WAYS as FIGURE
-from asyncdp_sim.figures.break_even import select_ways
+from asyncdp_sim.figures import break_even, convergence, sweep_figure
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.results import Sweep, read_table
+from asyncdp_sim.figures.sweep_figure import answers_paid
+from asyncdp_sim.results import Result, Sweep, read_table
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import curious_servers, entry
+from scenarios.papers.collab_readings import in_epsilon, in_records, power
 from tests import tables
 from tests.manifests import changed
+from tests.one_in import one_in
 from tests.scenes import text
-from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table
+from tests.unit.figures.made import (
+    curve,
+    finished,
+    lines_of,
+    made,
+    scenario,
+    texts,
+    whole,
+    write_table,
+)
 
 # The study of privacy over distance: its numbers, its picture, and what its entry says of them.
 
@@ -32,7 +47,7 @@ NAME = "privacy-over-distance"
 
 
 @cache
-def whole(place: int) -> Pairs:
+def every_pair(place: int) -> Pairs:
     """Every pair of one cell of the entry, as it stands."""
     scenario = entry(NAME).scenario()
     chosen = list(scenario.grid())[place]
@@ -47,7 +62,7 @@ def median(graph: Pairs, hops: int) -> float:
 @pytest.mark.long
 def test_the_entry_says_what_its_networks_give():
     said = " ".join(entry(NAME).scenario().description.split())
-    ring, grid, near, complete = (whole(place) for place in range(4))
+    ring, grid, near, complete = (every_pair(place) for place in range(4))
     assert max(graph.epsilon for graph in (ring, grid, near, complete)) == 2
     five, nine, eleven = (median(ring, hops) for hops in (5, 9, 11))
     assert f"the median of ε is {five:.2g} five hops away, {nine:.2g} after nine, and" in said
@@ -64,7 +79,7 @@ def test_the_entry_says_what_its_networks_give():
 @pytest.mark.long
 def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all():
     for place in range(4):
-        graph = whole(place)
+        graph = every_pair(place)
         _, found = graph.quartiles()
         assert np.all(np.diff(found[1]) <= 0)
         assert found.max() <= graph.epsilon
@@ -92,13 +107,13 @@ def test_another_observer_is_refused():
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
 TABLE = tables.table(__file__, "studies.toml")
 WAYS: dict[str, dict[str, Any]] = TABLE["ways"]
-BUDGETS = (1.0, 4.0)
+TWO_BUDGETS = (1.0, 4.0)
 EXCEEDED = "not private: the declared bound 1 on a record gradient's L1 norm is exceeded: 9 at …"
 
 
-def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
+def of_ways(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
     """Two budgets for each way; three replicates, whose ψ is 1, 2 and 6 times the cell's number."""
-    rows = [(name, epsilon) for name in ways for epsilon in BUDGETS]
+    rows = [(name, epsilon) for name in ways for epsilon in TWO_BUDGETS]
     for place, (name, epsilon) in enumerate(rows):
         broken = name == "hoped"
         cell = made(
@@ -119,7 +134,7 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
 
 def test_each_line_has_its_guarantee_and_each_row_its_own_label(tmp_path, reads):
     """Means are 3 times the cell's number, and half widths 4.302653 √(7/3) of that (Student, 2)."""
-    picture = FIGURE.picture(swept(tmp_path / "sweep"))
+    picture = break_even.WAYS.picture(of_ways(tmp_path / "sweep"))
     reads(picture)
     said = [text.replace("\n", " ") for text in texts(picture)]
     assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
@@ -127,26 +142,26 @@ def test_each_line_has_its_guarantee_and_each_row_its_own_label(tmp_path, reads)
 
 @pytest.mark.parametrize(("names", "path", "said"), TABLE["nothing_is_compared"])
 def test_nothing_is_compared_where_there_is_one_way_or_no_budget(names, path, said, tmp_path):
-    sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in names})
+    sweep = of_ways(tmp_path / "sweep", {name: WAYS[name] for name in names})
     frame = read_table(sweep.directory, "cells").set_axis(
         ["cell", "variant", path, "status"], axis=1
     )
     write_table(sweep.directory, "cells", frame)
     sweep = Sweep.read(sweep.directory)
-    assert select_ways(sweep) == said
+    assert break_even.select_ways(sweep) == said
     with pytest.raises(ResultError, match=said.partition(",")[0]):
-        FIGURE.picture(sweep)
+        break_even.WAYS.picture(sweep)
 
 
 def test_lines_that_hide_records_alike_are_not_compared(tmp_path):
-    sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
-    assert select_ways(sweep) == "lines that hide data in the same way"
+    sweep = of_ways(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
+    assert break_even.select_ways(sweep) == "lines that hide data in the same way"
 
 
 # Pictures of what colluders know, and the programs that measure it.
 
 INF = float("inf")
-SWEPT = text(**tables.table(__file__, "collude.toml"))
+SWEPT = text(**TABLE["collude"])
 
 
 @pytest.mark.long
@@ -183,3 +198,325 @@ def test_curious_servers():
     assert list(errors.lines[2].get_xdata()) == [1, 2, 3]
     known = 100 * rows.query("additive == 1 and servers < uploads").error.min()
     assert f"servers miss a gradient by {known:.2g} %" in picture.said.title
+
+
+# Pictures of gains, and of whom a model serves.
+
+
+R = 2
+"""Replicates; columns of owners are given for one, and alike in both."""
+
+
+def written(
+    directory: Path,
+    values: Mapping[str, Any],
+    said: dict[str, Any],
+    owners: Mapping[str, Sequence[float]],
+    psi: Sequence[float] = (1.0, 3.0),
+    **summary: Any,
+) -> dict[str, Any]:
+    """Write a cell of a sweep, numbered by those there are; return its swept values."""
+    number = len(list(directory.glob("cell-*")))
+    place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
+    curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
+    columns = {name: list(column) * R for name, column in owners.items()}
+    write_table(place, "owners", whole("owners", columns))
+    return dict(values)
+
+
+def read(directory: Path, rows: Sequence[Mapping[str, Any]]) -> Sweep:
+    """Finish a sweep of these cells and open it."""
+    return finished(directory, {name: [row[name] for row in rows] for name in rows[0]})
+
+
+def of_budgets(directory: Path) -> Sweep:
+    """Two budgets at two ε for three owners; mean ψ is 2, 4 and 4, 40."""
+    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [9.0, 3.0, 1.0]}
+    rows = []
+    for name, kind, mean in (("cap", "per-owner-cap", 2.0), ("all", "horizon", 4.0)):
+        for epsilon, times in ((3.0, 1.0), (1.0, 2.0 if name == "cap" else 10.0)):
+            budget = {"kind": kind} | ({"answers": 5} if kind == "per-owner-cap" else {})
+            said = scenario(privacy={"epsilon": epsilon, "budget": budget})
+            psi = (0.5 * mean * times, 1.5 * mean * times)
+            values = {"variant": name, "privacy.epsilon": epsilon}
+            rows.append(written(directory, values, said, owners, psi, profits_psi=1))
+    return read(directory, rows)
+
+
+def test_break_even_is_told_for_each_budget(tmp_path, reads):
+    """With a cap ψ is 4 and 2, so that owner 2 gains from 3^(log 4/3 / log 2) = 1.58 on."""
+    reads(break_even.FIGURE.picture(of_budgets(tmp_path)))
+
+
+def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path):
+    sweep = of_budgets(tmp_path)
+    for cell in sweep.cells:
+        del cell.result.manifest["summary"]["profits_psi"]
+    assert break_even.FIGURE.why_not(sweep) == "owners alone are not known: run.alone"
+    with pytest.raises(ResultError):
+        break_even.FIGURE.picture(sweep)
+
+
+def of_epsilon(directory: Path, psi: Sequence[float] = (8.0, 2.0)) -> Sweep:
+    """One budget at two ε for three owners."""
+    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [16.0, 4.0, 1.0]}
+    rows = [
+        written(
+            directory, {"privacy.epsilon": epsilon}, scenario(privacy={"epsilon": epsilon}),
+            owners, (mean, mean), profits_psi=1,
+        )
+        for epsilon, mean in zip((1.0, 4.0), psi, strict=True)
+    ]  # fmt: skip
+    return read(directory, rows)
+
+
+def test_break_even_is_the_last_crossing_of_several():
+    epsilon, psi = np.log([0.1, 1.0, 10.0, 100.0]), np.array([-1.0, 1.0, 1.0, -1.0])
+    assert break_even._crossing(epsilon, psi, 0.0) == pytest.approx(10**1.5)
+
+
+def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path, reads):
+    """ψ is 8 / ε: it is 4 at ε = 2, and below 16 from the first ε on, and never below 1."""
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    reads(picture)
+    levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
+    assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
+
+
+def test_a_break_even_of_one_replicate_has_no_interval(tmp_path, monkeypatch):
+    mean = sweep_figure.mean_psi_at_end
+    alone = lambda result: sweep_figure.OutcomeEstimate(mean(result).value)  # noqa: E731
+    monkeypatch.setattr(sweep_figure, "mean_psi_at_end", alone)
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    assert picture.said.title.endswith("; from ε = 2 on, of half of them")
+    assert "joint model better than half" in texts(picture)
+
+
+def test_where_most_own_models_fit_better_it_is_said(tmp_path):
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
+    assert picture.caption.endswith("At no ε shown does it fit better than half of them.")
+
+
+def test_owners_with_names_are_called_by_them(tmp_path):
+    served = of_seeds(tmp_path / "seeds")
+    for cell in served.cells:
+        cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
+    picture = fairness.FIGURE.picture(served)
+    assert picture.table["name"].tolist()[:3] == ["St. Mary", "North", "Hill"]
+
+
+def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Sweep:
+    """Two ways to step, two seeds; owner 3 is served worse, the more the smaller its share."""
+    rows = []
+    for selection, worst in (("uniform", 3.0), ("inverse-rate", 1.0)):
+        for seed, more in ((1, 0.0), (2, 1.0)):
+            owners = {"held_out_loss": [2.0, 4.0, 2 * (worst + more)], "updates": [6.0, 3.0, 1.0]}
+            owners |= {"held_out_optimum": [2.0, 4.0, 2.0]}
+            said = scenario(availability={"kind": "bernoulli", "probability": list(online)})
+            values = {"algorithm.selection": selection, "run.seed": seed}
+            rows.append(written(directory, values, said, owners, held_out_optimum=2.0))
+    return read(directory, rows)
+
+
+def test_losses_of_owners_are_means_over_seeds(tmp_path, reads):
+    reads(fairness.FIGURE.picture(of_seeds(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("online", "said"),
+    [
+        ((1.0, 0.5, 0.5), "owners are not online with 3 probabilities or more"),
+        ((1.0, 0.5, 0.0), "some owners are never online"),
+    ],
+)
+def test_fairness_needs_owners_that_are_online_unequally(online, said, tmp_path):
+    assert fairness.FIGURE.why_not(of_seeds(tmp_path, online)) == said
+
+
+def test_a_lost_answer_is_paid_for(tmp_path):
+    """Of 12 answers 4 collide and 2 are lost."""
+    owners = {"answers_released": [4] * 3, "collided": [4, 0, 0], "lost": [0, 1, 1]}
+    written(tmp_path, {}, scenario(), owners)
+    assert answers_paid(Result.read(tmp_path / "cell-0000")) == (2.0, 2.0, 2.0)
+
+
+# Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact.
+
+
+FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
+BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
+C = 1e10
+
+
+def law(records: list[int], epsilon: list[float]) -> float:
+    return sum(1 / e**2 for e in epsilon) / sum(records) ** 2
+
+
+def of_cases(
+    directory: Path,
+    psi: Callable[[list[int], list[float]], float] = lambda n, e: C * law(n, e),
+    first: tuple[int, ...] = FIRST,
+    others: tuple[int, ...] = OTHERS,
+) -> Sweep:
+    """Write a sweep, in another order than the picture's, of two replicates with one ψ each."""
+    grid = [
+        ([n, m, m], [e, r, r])
+        for m in reversed(others)
+        for n in first
+        for r in OTHER_BUDGETS
+        for e in reversed(BUDGETS)
+    ]
+    for number, (records, epsilon) in enumerate(grid):
+        said = scenario(privacy={"epsilon": epsilon}, owners={"records": records})
+        cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=9)
+        curve(cell, [psi(records, epsilon)] * 2)
+    sizes, budgets = ([str(each) for each in some] for some in zip(*grid, strict=True))
+    return finished(directory, {"owners.records": sizes, "privacy.epsilon": budgets})
+
+
+def test_cases_come_in_the_papers_order_with_their_cells(tmp_path):
+    found = cases(of_cases(tmp_path / "sweep"))
+    assert [(case.number, case.name) for case in found] == [
+        ("(i)", "small, reluctant"),
+        ("(ii)", "small, eager"),
+        ("(iii)", "large, reluctant"),
+        ("(iv)", "large, eager"),
+    ]
+    assert [(case.records, case.epsilon) for case in found] == [
+        (m, r) for m in OTHERS for r in OTHER_BUDGETS
+    ]
+    for case in found:
+        m, r = int(case.records), case.epsilon
+        exact = [[law([n, m, m], [e, r, r]) for e in BUDGETS] for n in FIRST]
+        np.testing.assert_allclose(case.law, exact, rtol=1e-14)
+        np.testing.assert_allclose(case.mean, C * case.law, rtol=1e-14)
+    assert all(abs(case.constant / C - 1) < 1e-12 for case in found)
+
+
+def test_what_the_claims_measure_is_exact_under_the_law(tmp_path):
+    sweep = of_cases(tmp_path / "sweep")
+    assert abs(power(sweep, 0) - 2) < 1e-10
+    assert abs(in_epsilon(sweep, 0) / (300 / 200.01) - 1) < 1e-12
+    assert abs(in_epsilon(sweep, 3) / (100.02 / 0.03) - 1) < 1e-12
+    assert abs(in_records(sweep, 3) / (200_000 / 101_000) ** 2 - 1) < 1e-12
+
+
+def test_a_law_without_the_square_is_seen(tmp_path):
+    sweep = of_cases(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5)
+    assert abs(power(sweep, 0) - 1) < 1e-10
+
+
+def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path, reads):
+    picture = four_cases.FIGURE.picture(of_cases(tmp_path / "sweep"))
+    reads(picture)
+    assert len({axes.get_ylim() for axes in picture.figure.axes}) == 1
+    np.testing.assert_allclose(picture.table["psi_final_mean"], picture.table["law"], rtol=1e-12)
+
+
+def test_what_is_no_grid_of_four_cases_is_refused(tmp_path):
+    with pytest.raises(ResultError, match="two sizes and two budgets"):
+        cases(of_cases(tmp_path / "three", others=(1000, 2000, 3000)))
+    sweep = of_cases(tmp_path / "gap")
+    short = Sweep(sweep.directory, sweep.paths, sweep.cells[1:], (0,))
+    with pytest.raises(ResultError, match="two sizes and two budgets"):
+        cases(short)
+    sweep.cells[0].result.manifest["scenario"]["owners"]["records"] = 10
+    with pytest.raises(ResultError, match="lists of records and budgets"):
+        cases(sweep)
+
+
+def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_path):
+    def psi(n: list[int], e: list[float]) -> float:
+        return float("nan") if (n[0], n[1], e) == (1000, 1000, [0.1] * 3) else C * law(n, e)
+
+    picture = four_cases.FIGURE.picture(of_cases(tmp_path / "sweep", psi))
+    assert np.isinf(picture.table["psi_final_mean"]).sum() == 1
+    rest = np.isfinite(picture.table["psi_final_mean"])
+    np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_final_mean"][rest])
+
+
+# Pictures of held-out rows and of owners alone.
+
+HONEST = text(**TABLE["honest"])
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    return lines_of(tmp_path_factory.mktemp("honest") / "s.toml", HONEST)
+
+
+@one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
+def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
+    picture = convergence.by_update(
+        [replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)]
+    )
+    ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
+    [legend] = picture.figure.legends
+    above = [text for text in legend.get_texts() if name in text.get_text().replace("\n", " ")]
+    assert (len(ends), len(above)) == ((2, 0) if at_ends else (0, 2))
+    picture.figure.canvas.draw()
+    assert (picture.figure.axes[0].get_position().width > 0.8) or at_ends
+
+
+# ψ of owners alone against their sizes: which are above which line, and under which name.
+
+SCENE = TABLE["scene"]
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory):
+    return lines_of(tmp_path_factory.mktemp("alone") / "s.toml", text(**SCENE))
+
+
+def test_it_draws_what_the_tables_hold(sizes):
+    picture = by_size(sizes)
+    axes = picture.figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    owners = read_table(sizes[0].result.directory, "owners")[:4]
+    marked = np.concatenate([line.get_xydata() for line in axes.lines[:2]])
+    expected = owners[["records", "psi_alone"]].to_numpy()
+    assert sorted(marked.tolist()) == sorted(expected.tolist())
+    means = [line.result.summary["psi_final"]["mean"] for line in sizes]
+    flat = axes.lines[2:]
+    assert [line.get_ydata()[0] for line in flat] == means
+    assert [line.get_linestyle() for line in flat] == ["-", "--"]
+    assert picture.table["records"].tolist() == [5, 10, 40, 80] * 2
+    assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
+
+
+def test_those_above_a_line_are_named(sizes):
+    names = ("ash", "oak", "fir", "elm")
+    picture = by_size(sizes, names)
+    table = picture.table
+    assert np.array_equal(table["fits_worse"] == 1, table["psi_alone"] > table["psi_final_mean"])
+    counts = [line.result.summary["profits_psi"] for line in sizes]
+    assert table["fits_worse"].reshape(2, 4).sum(axis=1).tolist() == counts
+    assert counts[0] == 0
+    assert 0 < counts[1] < 4
+    above = table["name"][4:][table["fits_worse"][4:] == 1]
+    assert f"ε = 2,000 {counts[1]} ({', '.join(above)})" in picture.caption
+    assert "at ε = 1 none" in picture.caption
+    assert set(names) & set(texts(picture)) == set(above)
+    filled = picture.figure.axes[0].lines[1]
+    assert len(filled.get_xdata()) == counts[1]
+
+
+def test_owners_have_numbers_where_they_have_no_names(sizes):
+    assert by_size(sizes[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
+
+
+def test_a_line_that_diverged_is_left_out_and_nobody_is_above(sizes):
+    result = sizes[1].result
+    spread = {**result.summary["psi_final"], "mean": "inf"}
+    summary = {**result.summary, "psi_final": spread}
+    lost = type(result)(result.directory, {**result.manifest, "summary": summary})
+    picture = by_size([CurveLine(lost)])
+    assert picture.table["fits_worse"].sum() == 0
+    assert len(picture.figure.axes[0].lines) == 2
+
+
+def test_other_owners_are_refused(sizes, tmp_path):
+    seeded = SCENE | {"run": SCENE["run"] | {"seed": 2}}
+    other, _ = lines_of(tmp_path / "s.toml", text(**seeded))
+    with pytest.raises(ResultError):
+        by_size([sizes[0], other])
