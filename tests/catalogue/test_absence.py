@@ -1,51 +1,34 @@
 """Results of others on absence, in waves or not: judged, drawn, planted faults are seen."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.results import Sweep
 from scenarios.beyond import absence, crowds, lasting, waves
 from scenarios.beyond.crowds import crowd, in_rounds
 from scenarios.beyond.moves import long_run, rounds
-from scenarios.papers.claims import Judged
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once, verified
 
 # Results of others on absence: few replicates are judged, drawn, and planted faults are seen.
 
 [BIAS] = absence.RESULTS
 [LASTS] = lasting.RESULTS
-FEW = {BIAS.name: ("run.replicates=60",), LASTS.name: ("run.replicates=6",)}
-
-
-def judged(figure: PaperFigure, out: Path) -> dict[str, Judged]:
-    return {each.quantity: each for each in verdicts(figure, out, *FEW[figure.name])}
-
-
-@pytest.fixture(scope="module")
-def biased(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
-    out = tmp_path_factory.mktemp("biased")
-    found = judged(BIAS, out)
-    assert (out / BIAS.name / AS_PUBLISHED / "figures" / "where-it-ends.png").exists()
-    return found, Sweep.read(out / BIAS.name / AS_PUBLISHED)
+biased = once(BIAS, "run.replicates=60")
 
 
 @pytest.mark.long
 def test_equation_3_holds_of_answers_one_at_a_time_and_of_no_mean_over_those_present(biased):
-    found, _ = biased
-    differ = [quantity for quantity, each in found.items() if each.verdict != "agrees"]
-    assert differ == ["over those present: bias over that of equation (3)"]
-    assert found[differ[0]].verdict == "differs"
-    assert found[differ[0]].ours > 1.4
+    present = "over those present: bias over that of equation (3)"
+    assert biased.differ == {present: "differs"}
+    assert biased.found[present].ours > 1.4
+    assert biased.drawn == ["where-it-ends"]
 
 
 @pytest.mark.long
 def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(biased, monkeypatch):
     """Were the exact mean taken with p_i/Σ p_j there too, runs would be far off it."""
-    _, sweep = biased
+    sweep = biased.sweep
     single = absence.exactly(sweep, absence.SINGLE)
     monkeypatch.setattr(absence, "exactly", lambda *_: single)
     low, high = absence.about_exact(sweep, absence.PRESENT)
@@ -55,15 +38,14 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
 
 @pytest.mark.long
 def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path):
-    found = judged(LASTS, tmp_path)
-    exact = {each for each in found.values() if "exact value" in each.quantity}
+    lasts = verified(LASTS, tmp_path, "run.replicates=6")
+    exact = {quantity for quantity in lasts.found if "exact value" in quantity}
     assert len(exact) == 2 * len(lasting.NAMES)
-    assert {each.verdict for each in exact} == {"agrees"}
-    sweep = Sweep.read(tmp_path / LASTS.name / AS_PUBLISHED)
-    assert 200 < lasting.crossing(sweep) < 204
-    assert (sweep.directory / "figures" / "long-absence.png").exists()
-    anew = lasting.around(sweep, lasting.ANEW)
-    assert not anew[0] <= lasting.mean_psi(sweep, "cycles of 400") <= anew[1]
+    assert exact & lasts.differ.keys() == set()
+    assert 200 < lasting.crossing(lasts.sweep) < 204
+    assert lasts.drawn == ["long-absence"]
+    low, high = lasting.around(lasts.sweep, lasting.ANEW)
+    assert not low <= lasting.mean_psi(lasts.sweep, "cycles of 400") <= high
 
 
 # Waves of absence: moments of rounds against played ones, the verdicts, and a planted fault.
@@ -114,15 +96,12 @@ def test_waves_are_as_they_are_played():
 
 @pytest.mark.long
 def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch):
-    found = verdicts(WAVES, tmp_path, "run.replicates=8")
-    named = {each.quantity: each for each in found}
-    differ = [each.quantity for each in found if each.verdict != "agrees"]
-    assert differ == ["the same without waves, as often there: none, if waves are the cause"]
-    assert named[differ[0]].verdict == "differs"
-    sweep = Sweep.read(tmp_path / WAVES.name / AS_PUBLISHED)
-    assert waves.part_of_mean(sweep) == pytest.approx(0.83, abs=0.01)
-    assert (sweep.directory / "figures" / "with-and-without.png").exists()
+    found = verified(WAVES, tmp_path, "run.replicates=8")
+    alike = "the same without waves, as often there: none, if waves are the cause"
+    assert found.differ == {alike: "differs"}
+    assert waves.part_of_mean(found.sweep) == pytest.approx(0.83, abs=0.01)
+    assert found.drawn == ["with-and-without"]
     forgetful = crowds.crowd
     monkeypatch.setattr(crowds, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
-    low, high = waves.around(sweep, waves.in_waves(0.5))
-    assert not low <= waves.mean_psi(sweep, waves.in_waves(0.5)) <= high
+    low, high = waves.around(found.sweep, waves.in_waves(0.5))
+    assert not low <= waves.mean_psi(found.sweep, waves.in_waves(0.5)) <= high

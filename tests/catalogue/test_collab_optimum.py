@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from asyncdp_sim.results import Sweep
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import SMOOTH
-from scenarios.papers.figure import AS_PUBLISHED
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once
 
 STRONG, CONSTANT = "ρ/T² = 1/(2L)", "constant 1/λ"
 pytestmark = pytest.mark.long
@@ -16,16 +14,12 @@ pytestmark = pytest.mark.long
 [FIGURE] = collab_optimum.FIGURES
 
 
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    out = tmp_path_factory.mktemp("verified")
-    found = verdicts(FIGURE, out)
-    differ = [each.quantity for each in found if each.verdict != "agrees"]
-    assert differ == [f"{SMOOTH}: ψ after T updates: θ* is found"]
-    assert {each.verdict for each in found} == {"agrees", "differs"}
-    drawn = (out / FIGURE.name / AS_PUBLISHED / "figures").glob("*.png")
-    assert [path.stem for path in drawn] == ["convergence-by-update"]
-    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+optimum = once(FIGURE)
+
+
+def test_theta_star_is_not_found_at_the_smooth_step_alone(optimum):
+    assert optimum.differ == {f"{SMOOTH}: ψ after T updates: θ* is found": "differs"}
+    assert optimum.drawn == ["convergence-by-update"]
 
 
 def test_it_is_one_of_the_verdicts():
@@ -33,9 +27,9 @@ def test_it_is_one_of_the_verdicts():
 
 
 @pytest.mark.parametrize("name", [SMOOTH, STRONG])
-def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept, name):
+def test_what_is_left_of_the_start_is_a_quotient_of_gammas(optimum, name):
     """Π_{j≤k} (1 − rc/j) = Γ(k + 1 − rc)/(Γ(1 − rc) k!), to the least curvature's digits."""
-    found = collab_optimum.result(swept, name)
+    found = collab_optimum.result(optimum.sweep, name)
     scenario, objective = collab_optimum.problem(found)
     values, vectors = np.linalg.eigh(objective.hessian)
     reach = scenario.algorithm.rho / scenario.run.updates**2 * 2 * values
@@ -48,7 +42,7 @@ def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept, name):
     assert psi == pytest.approx(expected, rel=1e-6)
 
 
-def test_theta_star_is_the_solver_s(swept):
-    found = collab_optimum.result(swept, CONSTANT)
-    assert collab_optimum.distance(found) < 1e-9
-    assert collab_optimum.distance(collab_optimum.result(swept, SMOOTH)) > 0.1
+def test_theta_star_is_the_solver_s(optimum):
+    far, near = (collab_optimum.result(optimum.sweep, name) for name in (SMOOTH, CONSTANT))
+    assert collab_optimum.distance(near) < 1e-9
+    assert collab_optimum.distance(far) > 0.1

@@ -9,12 +9,10 @@ import pytest
 from analysis.exact import linear_system
 from analysis.exact.linear_system import best_test, separately, squared, system
 from asyncdp_sim.privacy.observers.node import all_at_once, meeting
-from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.run import run
 from scenarios import entry
 from scenarios.beyond.observers import linear_systems
-from scenarios.papers.figure import AS_PUBLISHED
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once
 
 [FIGURE] = linear_systems.RESULTS
 POOLS = pytest.mark.parametrize("pool", linear_systems.POOLS)
@@ -62,15 +60,19 @@ def test_the_entry_says_what_its_cells_give():
     assert "share what they receive with it, {:.2g}, {:.2g} and {:.2g}.".format(*several) in said
 
 
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    out = tmp_path_factory.mktemp("systems")
-    kept = [claim for claim in FIGURE.claims if claim.quantity.startswith("grid")]
-    judged = verdicts(replace(FIGURE, claims=tuple(kept)), out, "run.replicates=1")
-    assert len(judged) == 22
-    assert {each.verdict for each in judged} == {"agrees"}
-    assert (out / FIGURE.name / AS_PUBLISHED / "figures" / "threat-models.png").exists()
-    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+GRID = tuple(claim for claim in FIGURE.claims if claim.quantity.startswith("grid"))
+gossip = once(replace(FIGURE, claims=GRID), "run.replicates=1")
+
+
+@pytest.mark.long
+def test_what_is_claimed_of_a_grid_holds(gossip):
+    assert (len(gossip.found), gossip.differ) == (22, {})
+    assert gossip.drawn == ["threat-models"]
+
+
+@pytest.fixture
+def sweep(gossip):
+    return gossip.sweep
 
 
 @pytest.mark.long

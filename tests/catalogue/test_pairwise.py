@@ -1,7 +1,6 @@
 """Noise of gossip: sums over messages, pairwise noise, and mistakes that are seen."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps.sweep import sweep as run_sweep
 from scenarios.beyond import muffliato, pairwise
-from scenarios.papers.claims import Judged, judge
+from scenarios.papers.claims import judge
 from scenarios.papers.figure import AS_PUBLISHED
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once
 
 # Muffliato's sum over messages against exact losses: the verdicts, and planted faults.
 
@@ -25,32 +24,21 @@ SMALL = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Judged], Path]:
-    out = tmp_path_factory.mktemp("muffliato")
-    there = {"ring", "complete"}
-    of_these = [claim for claim in FIGURE.claims if claim.quantity.partition(":")[0] in there]
-    figure = replace(FIGURE, claims=tuple(of_these))
-    return verdicts(figure, out, *SMALL), out
+THERE = ("ring", "complete")
+OF_THESE = tuple(each for each in FIGURE.claims if each.quantity.partition(":")[0] in THERE)
+summed = once(replace(FIGURE, claims=OF_THESE), *SMALL)
+ABOVE = "share of pairs whose loss is above the sum"
 
 
-def test_the_verdicts(verified):
-    found, out = verified
-    assert [each for each in found if each.verdict == "fails"] == []
-    assert {each.verdict for each in found} == {"agrees", "differs"}
-    differ = {each.quantity.partition(": ")[2] for each in found if each.verdict == "differs"}
-    assert "share of pairs whose loss is above the sum" in differ
-    assert differ <= {
-        "share of pairs whose loss is above the sum",
-        "mean loss over the mean of the sum, capped",
-    }
-    drawn = (out / FIGURE.name / AS_PUBLISHED / "figures").glob("*.png")
-    assert [path.stem for path in drawn] == ["message-sums"]
+def test_the_verdicts(summed):
+    assert set(summed.differ.values()) == {"differs"}
+    differ = {quantity.partition(": ")[2] for quantity in summed.differ}
+    assert {ABOVE} <= differ <= {ABOVE, "mean loss over the mean of the sum, capped"}
+    assert summed.drawn == ["message-sums"]
 
 
-def test_replicates_that_are_drawn_again_are_told(verified):
-    quantity = "ring: mean loss over a trusted curator's: a factor of the graph"
-    [factor] = [each for each in verified[0] if each.quantity == quantity]
+def test_replicates_that_are_drawn_again_are_told(summed):
+    factor = summed.found["ring: mean loss over a trusted curator's: a factor of the graph"]
     assert factor.error is not None
     assert 0 < factor.error < factor.ours
 
@@ -68,11 +56,7 @@ FOUR_GRAPHS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    out = tmp_path_factory.mktemp("pairwise")
-    assert [each for each in verdicts(PAIRWISE, out, *FOUR_GRAPHS) if each.verdict == "fails"] == []
-    return Sweep.read(out / PAIRWISE.name / AS_PUBLISHED)
+paired = once(PAIRWISE, *FOUR_GRAPHS)
 
 
 def test_the_noise_of_all_is_what_pairs_that_are_drawn_make():
@@ -88,7 +72,8 @@ def test_the_noise_of_all_is_what_pairs_that_are_drawn_make():
 
 
 @pytest.mark.long
-def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep):
+def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(paired):
+    sweep = paired.sweep
     for name in ("ring", "complete"):
         losses = muffliato.of(sweep, name)
         loss = losses.exact[:, losses.apart].mean()
@@ -117,10 +102,11 @@ def test_what_has_not_met_is_the_cause(tmp_path):
         ("forgotten", "grid without borders"),
     ],
 )
-def test_a_planted_fault_fails(sweep, monkeypatch, fault, seen):
+def test_a_planted_fault_fails(paired, monkeypatch, fault, seen):
     """Both of a pair add its noise (alike on graphs of two sides); one pair's is forgotten."""
+    assert "fails" not in paired.differ.values()
     known = pairwise.incidence
     wrong = {"signs": lambda graph: np.abs(known(graph)), "forgotten": lambda g: known(g)[:, 1:]}
     monkeypatch.setattr(pairwise, "incidence", wrong[fault])
-    found = judge("", AS_PUBLISHED, PAIRWISE.claims, {AS_PUBLISHED: sweep})
+    found = judge("", AS_PUBLISHED, PAIRWISE.claims, {AS_PUBLISHED: paired.sweep})
     assert [each.verdict for each in found if each.quantity.startswith(seen)] == ["fails"]

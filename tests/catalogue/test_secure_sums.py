@@ -6,13 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from scenarios.beyond.observers import secure_sums as sums
-from scenarios.papers.claims import Judged
-from scenarios.papers.figure import AS_PUBLISHED
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once
 
 [FIGURE] = sums.RESULTS
 DOCS = Path(__file__).parents[2] / "docs"
@@ -94,20 +91,15 @@ def test_bytes_count_sums_that_stay_shut(monkeypatch):
     assert sums.bytes_of_update(found) != pytest.approx(played, rel=0.01)
 
 
-@pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
-    out = tmp_path_factory.mktemp("sums")
-    told = verdicts(FIGURE, out, *FEW)
-    directory = out / FIGURE.name / AS_PUBLISHED
-    assert (directory / "figures" / "price-of-secure-sums.png").exists()
-    return {each.quantity: each for each in told}, Sweep.read(directory)
+summed = once(FIGURE, *FEW)
 
 
 @pytest.mark.long
-def test_verdicts_are_those_of_intervals(verified):
+def test_verdicts_are_those_of_intervals(summed):
     """Each verdict of the page is one that ``verify`` gives, and its interval bears it out."""
-    found, sweep = verified
-    assert {each.verdict for each in found.values()} == {"agrees"}
+    found, sweep = summed.found, summed.sweep
+    assert summed.differ == {}
+    assert summed.drawn == ["price-of-secure-sums"]
     for name, absent, _, ratio, gain in rows():
         value, low, high = sums.psi_over_single(sweep, name, float(absent))
         more = sums.gain_above_single(sweep, name, float(absent))
@@ -125,8 +117,8 @@ def test_verdicts_are_those_of_intervals(verified):
 
 
 @pytest.mark.long
-def test_sums_pay_where_the_page_says(verified):
-    found, sweep = verified
+def test_sums_pay_where_the_page_says(summed):
+    found, sweep = summed.found, summed.sweep
     late = found["8 of 16, one trip: ε if late answers were unmasked singly"].ours
     assert f"cost a mean owner ε = {late:.2f} in place of 1" in PROOF
     assert "Reproduced: 1.77 and 2.02." in PAGE
@@ -137,11 +129,10 @@ def test_sums_pay_where_the_page_says(verified):
 
 
 @pytest.mark.long
-def test_a_sum_that_opens_with_a_share_more_or_less_is_seen(verified, monkeypatch):
-    _, sweep = verified
+def test_a_sum_that_opens_with_a_share_more_or_less_is_seen(summed, monkeypatch):
     right = sums.sum_opens
     for moved in (-1, 1):
         with monkeypatch.context() as patch:
             patch.setattr(sums, "sum_opens", lambda n, least, s, m=moved: right(n, least + m, s))
-            low, high = sums.around(sweep, "12 of 16, one trip", 0.2)
-        assert not low <= sums.opened(sweep, "12 of 16, one trip", 0.2) <= high
+            low, high = sums.around(summed.sweep, "12 of 16, one trip", 0.2)
+        assert not low <= sums.opened(summed.sweep, "12 of 16, one trip", 0.2) <= high
