@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from scenarios import entry
 from tests.benchmarks.loops import from_records, gossip
-from tests.benchmarks.ratio import best_times, report
+from tests.benchmarks.ratio import best_times, told
 from tests.benchmarks.swept import swept
 
 pytestmark = pytest.mark.benchmark
@@ -38,20 +38,5 @@ def test_figure_5_at_full_size(tmp_path, record_property):
     sizes = {cell.records: cell for cell in cells}
     of_size = {records: recomputing(cell) for records, cell in sizes.items()}
     loop = sum(of_size[cell.records] * cell.run.replicates for cell in cells)
-    report(
-        record_property,
-        "Async, figure 5 at full size (10⁷ updates), data and tables included, 2 workers",
-        ours=run.seconds,
-        baseline=loop,
-        against="one process that recomputes gradients from records, extrapolated",
-        at_least=50,
-    )
-    report(
-        record_property,
-        "its peak memory, of all processes",
-        ours=run.peak_mib,
-        baseline=MOST_GIB * 1024,
-        against="the limit",
-        unit="MiB",
-        at_least=1.0,
-    )
+    told(record_property, "figure 5", run.seconds, loop)
+    told(record_property, "figure 5, memory", run.peak_mib, MOST_GIB * 1024)

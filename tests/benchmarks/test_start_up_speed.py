@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.benchmarks.ratio import best_times, report
+from tests.benchmarks.ratio import best_times, told
 
 pytestmark = pytest.mark.benchmark
 
@@ -19,11 +19,4 @@ def test_help(record_property):
     bare = partial(python, "import typer, rich")
     help_asked = partial(python, "import asyncdp_sim.cli as c; c.main()", "--help")
     ours, baseline = best_times(help_asked, bare, rounds=25)
-    report(
-        record_property,
-        "`asyncdp --help`",
-        ours=ours,
-        baseline=baseline,
-        against="importing typer and rich",
-        at_least=1 / 1.2,
-    )
+    told(record_property, "help", ours, baseline)

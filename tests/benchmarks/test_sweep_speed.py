@@ -11,7 +11,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.grid import TOGETHER
 from asyncdp_sim.sweeps.sweep import sweep
 from tests import scenes
-from tests.benchmarks.ratio import report
+from tests.benchmarks.ratio import told
 from tests.benchmarks.swept import swept
 
 pytestmark = pytest.mark.benchmark
@@ -64,15 +64,7 @@ def test_a_cell_costs_little_besides_learning(tmp_path, record_property):
     began = time.process_time()
     sweep(many, tmp_path / "many")
     ours = time.process_time() - began
-    report(
-        record_property,
-        "CPU time of a cell of 1,000 that share a network, 20 owners, 100 updates",
-        ours=ours,
-        baseline=learning_alone(many) + MOST_MS,
-        against=f"its learning alone and {MOST_MS:g} ms",
-        unit="ms",
-        at_least=1.0,
-    )
+    told(record_property, "a cell", ours, learning_alone(many) + MOST_MS, most=MOST_MS)
 
 
 def test_two_workers_do_the_work_of_one_once(tmp_path, record_property):
@@ -80,32 +72,15 @@ def test_two_workers_do_the_work_of_one_once(tmp_path, record_property):
     two, one = (
         swept(sized, tmp_path / f"{workers}", workers=workers).seconds for workers in (2, 1)
     )
-    report(
-        record_property,
-        "CPU time of a sweep of 48 cells that share nothing, 2 workers",
-        ours=two,
-        baseline=one,
-        against="1 worker",
-        at_least=1 / 1.2,
-    )
+    told(record_property, "two workers", two, one)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_memory_does_not_grow_with_the_number_of_cells(workers, tmp_path, record_property):
+    sizes = {"replicates": 4, "updates": 100}
     few, many = (
-        swept(
-            file(tmp_path, cells=cells, replicates=4, updates=100),
-            tmp_path / str(cells),
-            workers=workers,
-        ).peak_mib
+        swept(file(tmp_path, cells=cells, **sizes), tmp_path / str(cells), workers=workers).peak_mib
         for cells in (100, 400)
     )
-    report(
-        record_property,
-        f"peak memory of 400 small cells, {workers} worker{'s' * (workers > 1)}",
-        ours=many,
-        baseline=few,
-        against="100 such cells",
-        unit="MiB",
-        at_least=1 / 1.1,
-    )
+    named = f"{workers} worker{'s' * (workers > 1)}"
+    told(record_property, "memory of cells", many, few, workers=named)
