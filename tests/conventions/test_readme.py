@@ -78,10 +78,7 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 @pytest.mark.long
 def test_the_main_command_draws_the_picture_and_its_sentence(
-    tmp_path,
-    monkeypatch,
-    command,
-    capsys,
+    tmp_path, monkeypatch, command, capsys
 ):
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
     asked = main.rpartition("bin/asyncdp ")[2].split()
@@ -205,9 +202,7 @@ def test_pages_that_are_linked_are_there():
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
-def test_what_an_index_shows_has_no_link_and_its_example_runs(
-    capsys,
-):
+def test_what_an_index_shows_has_no_link_and_its_example_runs(capsys):
     """It is shown without the repository, whose address nobody knows."""
     page = ROOT / "PACKAGE.md"
     assert "](" not in page.read_text(encoding="utf-8")
@@ -262,7 +257,7 @@ def test_the_decision_in_words_is_that_of_the_session():
             "docs/one-hospital.md",
             r"undecided for North .*? interval (-\S+) to (\S+)\)",
             "from a loss of {0:.2f} days to a gain of {1:.2f} days, so the verdict is",
-        ),
+        )
     ],
 )
 def test_a_sentence_on_an_interval_has_the_ends_that_are_shown_above_it(page, ends, sentence):

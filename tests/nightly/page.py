@@ -46,10 +46,7 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
         "## Versions\n" + _versions(found["versions"]),
         "## What is not covered\n" + _listed(not_covered(found)),
     ]
-    return {
-        PAGE: "\n".join(blocks),
-        ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}",
-    }
+    return {PAGE: "\n".join(blocks), ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}"}
 
 
 def newest(folder: Path = FOLDER) -> str:

@@ -17,11 +17,7 @@ from tests.transcription.stated import read_again
 PAPERS = ROOT.parent / "shared" / "papers"
 ASYNC, ASYNC_FIRST = "004_a58cdd6b6f400488.txt", "001_700a027017646420.txt"
 COLLAB, POLAR = "000_1a5356a39d184a58.txt", "003_856ab2b0caf2fa21.txt"
-FILES = {
-    "Async": {ASYNC, ASYNC_FIRST},
-    "Collab": {COLLAB},
-    "POLAR": {POLAR},
-}
+FILES = {"Async": {ASYNC, ASYNC_FIRST}, "Collab": {COLLAB}, "POLAR": {POLAR}}
 
 
 def file_of(sentence: Printed) -> str:
