@@ -20,7 +20,7 @@ from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from tests import tables
 from tests.together import together
-from tests.unit.figures.made import curve, finished, made, scenario, write_table
+from tests.unit.figures.made import curve, finished, made, scenario, sweep_of
 
 # Mean ψ against one swept number and over two, where it follows a law exactly.
 
@@ -40,16 +40,18 @@ def written(
     held: Sequence[int] = (),
 ) -> Sweep:
     """Write cells of two replicates with ψ of 0.5 and 1.5 times the law; Θ holds some of them."""
-    rows = list(product(*values.values()))
-    for number, (records, budget) in enumerate(rows):
-        said = scenario(owners={"records": records}, privacy={"epsilon": budget})
-        held_here = 900 if number in held else 0
-        cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=1000,
-                    clip_count=held_here, psi_final={"mean": psi(records, budget)})  # fmt: skip
+    cells = []
+    for number, (records, budget) in enumerate(product(*values.values())):
         middle = psi(records, budget)
-        curve(cell, [0.5 * middle, 1.5 * middle])
-        write_table(cell, "owners", {"records": [10, 10, 10]})
-    return finished(directory, dict(zip(values, zip(*rows, strict=True), strict=True)))
+        summary = {"updates": 1000, "psi_final": {"mean": middle}}
+        cells.append({
+            "values": dict(zip(values, (records, budget), strict=True)),
+            "said": {"owners": {"records": records}, "privacy": {"epsilon": budget}},
+            "psi": [0.5 * middle, 1.5 * middle],
+            "summary": summary | {"clip_count": 900 if number in held else 0},
+            "owners": {"records": [10, 10, 10]},
+        })  # fmt: skip
+    return sweep_of(directory, cells)
 
 
 def reference(name: str, factor: float) -> Reference:

@@ -1,9 +1,10 @@
 """Pictures of single studies: distance, guarantees, colluders, gains, cases, owners alone."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,15 @@ from asyncdp_sim.figures import break_even, convergence, sweep_figure
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.figures.sweep_figure import answers_paid
-from asyncdp_sim.results import Result, Sweep, read_table
+from asyncdp_sim.results import Sweep, read_table
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import curious_servers, entry
 from scenarios.papers.collab_readings import in_epsilon, in_records, power
 from tests import tables
-from tests.manifests import changed
 from tests.one_in import one_in
 from tests.scenes import text
-from tests.unit.figures.made import (
-    curve,
-    finished,
-    lines_of,
-    made,
-    scenario,
-    texts,
-    whole,
-    write_table,
-)
+from tests.unit.figures.made import lines_of, sweep_of, texts
 
 # The study of privacy over distance: its numbers, its picture, and what its entry says of them.
 
@@ -104,37 +95,14 @@ def test_another_observer_is_refused():
 
 # Mean ψ against ε for several ways to hide records: what is drawn, and when nothing is.
 
-BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
 TABLE = tables.table(__file__, "studies.toml")
-WAYS: dict[str, dict[str, Any]] = TABLE["ways"]
-TWO_BUDGETS = (1.0, 4.0)
-EXCEEDED = "not private: the declared bound 1 on a record gradient's L1 norm is exceeded: 9 at …"
-
-
-def of_ways(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
-    """Two budgets for each way; three replicates, whose ψ is 1, 2 and 6 times the cell's number."""
-    rows = [(name, epsilon) for name in ways for epsilon in TWO_BUDGETS]
-    for place, (name, epsilon) in enumerate(rows):
-        broken = name == "hoped"
-        cell = made(
-            directory / f"cell-{place:04d}", [(), (), ()],
-            scenario(privacy=ways[name] | {"epsilon": epsilon}),
-            updates=10, private=not broken,
-            epsilon_true=9 * epsilon if broken else epsilon,
-            delta=ways[name].get("delta", 0.0),
-        )  # fmt: skip
-        with changed(cell) as manifest:
-            manifest["warnings"] = [EXCEEDED if broken else BOUNDS]
-            manifest["constants"] = {"noise_bound": 2.0 if name == "weaker" else 4.0}
-        curve(cell, [times * (1.0 + place) for times in (1, 2, 6)])
-        write_table(cell, "owners", {"records": [10, 10, 10]})
-    names, budgets = zip(*rows, strict=True)
-    return finished(directory, {"variant": names, "privacy.epsilon": budgets})
+WAYS: list[dict[str, Any]] = TABLE["ways"]
+"""Two budgets for each way; three replicates, whose ψ is 1, 2 and 6 times the cell's number."""
 
 
 def test_each_line_has_its_guarantee_and_each_row_its_own_label(tmp_path, reads):
     """Means are 3 times the cell's number, and half widths 4.302653 √(7/3) of that (Student, 2)."""
-    picture = break_even.WAYS.picture(of_ways(tmp_path / "sweep"))
+    picture = break_even.WAYS.picture(sweep_of(tmp_path, WAYS))
     reads(picture)
     said = [text.replace("\n", " ") for text in texts(picture)]
     assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
@@ -142,19 +110,21 @@ def test_each_line_has_its_guarantee_and_each_row_its_own_label(tmp_path, reads)
 
 @pytest.mark.parametrize(("names", "path", "said"), TABLE["nothing_is_compared"])
 def test_nothing_is_compared_where_there_is_one_way_or_no_budget(names, path, said, tmp_path):
-    sweep = of_ways(tmp_path / "sweep", {name: WAYS[name] for name in names})
-    frame = read_table(sweep.directory, "cells").set_axis(
-        ["cell", "variant", path, "status"], axis=1
-    )
-    write_table(sweep.directory, "cells", frame)
-    sweep = Sweep.read(sweep.directory)
+    cells = []
+    for cell in WAYS:
+        name, epsilon = cell["values"].values()
+        if name in names:
+            cells.append(cell | {"values": {"variant": name, path: epsilon}})
+    sweep = sweep_of(tmp_path, cells)
     assert break_even.select_ways(sweep) == said
     with pytest.raises(ResultError, match=said.partition(",")[0]):
         break_even.WAYS.picture(sweep)
 
 
 def test_lines_that_hide_records_alike_are_not_compared(tmp_path):
-    sweep = of_ways(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
+    pure = WAYS[:2]
+    again = [each | {"values": each["values"] | {"variant": "again"}} for each in pure]
+    sweep = sweep_of(tmp_path, [*pure, *again])
     assert break_even.select_ways(sweep) == "lines that hide data in the same way"
 
 
@@ -203,71 +173,24 @@ def test_curious_servers():
 # Pictures of gains, and of whom a model serves.
 
 
-R = 2
-"""Replicates; columns of owners are given for one, and alike in both."""
-
-
-def written(
-    directory: Path,
-    values: Mapping[str, Any],
-    said: dict[str, Any],
-    owners: Mapping[str, Sequence[float]],
-    psi: Sequence[float] = (1.0, 3.0),
-    **summary: Any,
-) -> dict[str, Any]:
-    """Write a cell of a sweep, numbered by those there are; return its swept values."""
-    number = len(list(directory.glob("cell-*")))
-    place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
-    curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
-    columns = {name: list(column) * R for name, column in owners.items()}
-    write_table(place, "owners", whole("owners", columns))
-    return dict(values)
-
-
-def read(directory: Path, rows: Sequence[Mapping[str, Any]]) -> Sweep:
-    """Finish a sweep of these cells and open it."""
-    return finished(directory, {name: [row[name] for row in rows] for name in rows[0]})
-
-
-def of_budgets(directory: Path) -> Sweep:
-    """Two budgets at two ε for three owners; mean ψ is 2, 4 and 4, 40."""
-    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [9.0, 3.0, 1.0]}
-    rows = []
-    for name, kind, mean in (("cap", "per-owner-cap", 2.0), ("all", "horizon", 4.0)):
-        for epsilon, times in ((3.0, 1.0), (1.0, 2.0 if name == "cap" else 10.0)):
-            budget = {"kind": kind} | ({"answers": 5} if kind == "per-owner-cap" else {})
-            said = scenario(privacy={"epsilon": epsilon, "budget": budget})
-            psi = (0.5 * mean * times, 1.5 * mean * times)
-            values = {"variant": name, "privacy.epsilon": epsilon}
-            rows.append(written(directory, values, said, owners, psi, profits_psi=1))
-    return read(directory, rows)
+def of_table(directory: Path, name: str, **said: Any) -> Sweep:
+    """Write a sweep of the table, whose cells have these tables of the scenario besides."""
+    alike, cells = (TABLE[name][part] for part in ("alike", "cells"))
+    return sweep_of(directory, [alike | each | ({"said": said} if said else {}) for each in cells])
 
 
 def test_break_even_is_told_for_each_budget(tmp_path, reads):
     """With a cap ψ is 4 and 2, so that owner 2 gains from 3^(log 4/3 / log 2) = 1.58 on."""
-    reads(break_even.FIGURE.picture(of_budgets(tmp_path)))
+    reads(break_even.FIGURE.picture(of_table(tmp_path, "budgets")))
 
 
 def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path):
-    sweep = of_budgets(tmp_path)
+    sweep = of_table(tmp_path, "budgets")
     for cell in sweep.cells:
         del cell.result.manifest["summary"]["profits_psi"]
     assert break_even.FIGURE.why_not(sweep) == "owners alone are not known: run.alone"
     with pytest.raises(ResultError):
         break_even.FIGURE.picture(sweep)
-
-
-def of_epsilon(directory: Path, psi: Sequence[float] = (8.0, 2.0)) -> Sweep:
-    """One budget at two ε for three owners."""
-    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [16.0, 4.0, 1.0]}
-    rows = [
-        written(
-            directory, {"privacy.epsilon": epsilon}, scenario(privacy={"epsilon": epsilon}),
-            owners, (mean, mean), profits_psi=1,
-        )
-        for epsilon, mean in zip((1.0, 4.0), psi, strict=True)
-    ]  # fmt: skip
-    return read(directory, rows)
 
 
 def test_break_even_is_the_last_crossing_of_several():
@@ -277,7 +200,7 @@ def test_break_even_is_the_last_crossing_of_several():
 
 def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path, reads):
     """ψ is 8 / ε: it is 4 at ε = 2, and below 16 from the first ε on, and never below 1."""
-    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    picture = break_even.FIGURE.picture(of_table(tmp_path, "epsilon"))
     reads(picture)
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
@@ -287,39 +210,26 @@ def test_a_break_even_of_one_replicate_has_no_interval(tmp_path, monkeypatch):
     mean = sweep_figure.mean_psi_at_end
     alone = lambda result: sweep_figure.OutcomeEstimate(mean(result).value)  # noqa: E731
     monkeypatch.setattr(sweep_figure, "mean_psi_at_end", alone)
-    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    picture = break_even.FIGURE.picture(of_table(tmp_path, "epsilon"))
     assert picture.said.title.endswith("; from ε = 2 on, of half of them")
     assert "joint model better than half" in texts(picture)
 
 
 def test_where_most_own_models_fit_better_it_is_said(tmp_path):
-    picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
+    picture = break_even.FIGURE.picture(of_table(tmp_path, "noisier"))
     assert picture.caption.endswith("At no ε shown does it fit better than half of them.")
 
 
 def test_owners_with_names_are_called_by_them(tmp_path):
-    served = of_seeds(tmp_path / "seeds")
+    served = of_table(tmp_path, "seeds")
     for cell in served.cells:
         cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
     picture = fairness.FIGURE.picture(served)
     assert picture.table["name"].tolist()[:3] == ["St. Mary", "North", "Hill"]
 
 
-def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Sweep:
-    """Two ways to step, two seeds; owner 3 is served worse, the more the smaller its share."""
-    rows = []
-    for selection, worst in (("uniform", 3.0), ("inverse-rate", 1.0)):
-        for seed, more in ((1, 0.0), (2, 1.0)):
-            owners = {"held_out_loss": [2.0, 4.0, 2 * (worst + more)], "updates": [6.0, 3.0, 1.0]}
-            owners |= {"held_out_optimum": [2.0, 4.0, 2.0]}
-            said = scenario(availability={"kind": "bernoulli", "probability": list(online)})
-            values = {"algorithm.selection": selection, "run.seed": seed}
-            rows.append(written(directory, values, said, owners, held_out_optimum=2.0))
-    return read(directory, rows)
-
-
 def test_losses_of_owners_are_means_over_seeds(tmp_path, reads):
-    reads(fairness.FIGURE.picture(of_seeds(tmp_path)))
+    reads(fairness.FIGURE.picture(of_table(tmp_path, "seeds")))
 
 
 @pytest.mark.parametrize(
@@ -330,14 +240,15 @@ def test_losses_of_owners_are_means_over_seeds(tmp_path, reads):
     ],
 )
 def test_fairness_needs_owners_that_are_online_unequally(online, said, tmp_path):
-    assert fairness.FIGURE.why_not(of_seeds(tmp_path, online)) == said
+    there = {"kind": "bernoulli", "probability": [*online]}
+    assert fairness.FIGURE.why_not(of_table(tmp_path, "seeds", availability=there)) == said
 
 
 def test_a_lost_answer_is_paid_for(tmp_path):
     """Of 12 answers 4 collide and 2 are lost."""
     owners = {"answers_released": [4] * 3, "collided": [4, 0, 0], "lost": [0, 1, 1]}
-    written(tmp_path, {}, scenario(), owners)
-    assert answers_paid(Result.read(tmp_path / "cell-0000")) == (2.0, 2.0, 2.0)
+    swept = sweep_of(tmp_path, [{"values": {"run.seed": 1}, "psi": [1.0, 3.0], "owners": owners}])
+    assert answers_paid(swept.cells[0].result) == (2.0, 2.0, 2.0)
 
 
 # Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact.
@@ -359,19 +270,15 @@ def of_cases(
     others: tuple[int, ...] = OTHERS,
 ) -> Sweep:
     """Write a sweep, in another order than the picture's, of two replicates with one ψ each."""
-    grid = [
-        ([n, m, m], [e, r, r])
-        for m in reversed(others)
-        for n in first
-        for r in OTHER_BUDGETS
-        for e in reversed(BUDGETS)
-    ]
-    for number, (records, epsilon) in enumerate(grid):
-        said = scenario(privacy={"epsilon": epsilon}, owners={"records": records})
-        cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=9)
-        curve(cell, [psi(records, epsilon)] * 2)
-    sizes, budgets = ([str(each) for each in some] for some in zip(*grid, strict=True))
-    return finished(directory, {"owners.records": sizes, "privacy.epsilon": budgets})
+    cells = []
+    for m, n, r, e in product(reversed(others), first, OTHER_BUDGETS, reversed(BUDGETS)):
+        records, epsilon = [n, m, m], [e, r, r]
+        cells.append({
+            "values": {"owners.records": str(records), "privacy.epsilon": str(epsilon)},
+            "said": {"owners": {"records": records}, "privacy": {"epsilon": epsilon}},
+            "psi": [psi(records, epsilon)] * 2,
+        })  # fmt: skip
+    return sweep_of(directory, cells)
 
 
 def test_cases_come_in_the_papers_order_with_their_cells(tmp_path):
