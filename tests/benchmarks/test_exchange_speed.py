@@ -70,8 +70,7 @@ def test_exchanges_with_events_recorded(mean, monkeypatch, record_property):
     network, ticks = exchanges(mean), 200_000
     events = kernel_events(network, monkeypatch)
     loops = [partial(loop, N_OWNERS, ticks) for loop in (simpy_clocks, heap_clocks)]
-    ours = partial(simulated, network, events=True)
-    run, simpy, heap = best_times(ours, *loops, rounds=7)
+    run, simpy, heap = best_times(partial(simulated, network, events=True), *loops, rounds=7)
     sizes = {"N": N_OWNERS, "mean": mean}
     told(record_property, "exchanges, heap", 1e6 * run / events, 1e6 * heap / ticks, **sizes)
     told(record_property, "exchanges, SimPy", 1e6 * run / events, 1e6 * simpy / ticks, **sizes)

@@ -45,8 +45,7 @@ def problem():
 
 
 def scopes(count=REPLICATES):
-    streams = Streams(1)
-    return [streams.within("replicate", r) for r in range(count)]
+    return [Streams(1).within("replicate", r) for r in range(count)]
 
 
 def test_against_the_plain_loop(problem, record_property):
@@ -84,8 +83,7 @@ def recorded(problem):
     """The traces of all replicates, and one cell's cell over them."""
     objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
-    streams = Streams(1)
-    traces = [simulate(network, streams.within("replicate", r)) for r in range(REPLICATES)]
+    traces = [simulate(network, Streams(1).within("replicate", r)) for r in range(REPLICATES)]
     return traces, CellTask(steps, AnswerModel(objective, noise), record_every=1)
 
 

@@ -55,8 +55,7 @@ def banks(directory, counts, psi, alone):
 def test_the_sound_variant_changes_privacy_alone(figure):
     """It enforces the published bound, and draws fewer replicates of what takes longer."""
     raw, sound = (figure.scenario(v, full=True).plain() for v in (AS_PUBLISHED, SOUND))
-    replicates = {"replicates": sound["run"]["replicates"]}
-    assert {**raw["run"], **replicates} == sound["run"]
+    assert raw["run"] | {"replicates": sound["run"]["replicates"]} == sound["run"]
     assert {key for key in raw if raw[key] != sound[key]} <= {"privacy", "run"}
     assert raw["privacy"]["sensitivity"] == {**sound["privacy"]["sensitivity"], "kind": "declared"}
     assert (sound["privacy"]["sensitivity"]["kind"], sound["privacy"]["noise"]) == (
@@ -147,8 +146,7 @@ def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path):
         if each.quantity.startswith("ψ over the exact forecast")
     ]
     figure = replace(NAMED["async-05"], claims=(claim,), pictures=lambda _: ())
-    records = ('sweep."owners.records"=[500, 1000]', "data.public_records=1000")
-    more = (*records, "run.replicates=6")
+    more = ('sweep."owners.records"=[500, 1000]', "data.public_records=1000", "run.replicates=6")
     for epsilons, bound, verdict in (([20.0, 40.0], 5.0, "agrees"), ([2.0, 4.0], 0.5, "fails")):
         set_to = (f'sweep."privacy.epsilon"={epsilons}', f"privacy.sensitivity.bound={bound}")
         [judged] = verdicts(figure, tmp_path / verdict, *more, *set_to, variants=(SOUND,))
@@ -188,8 +186,7 @@ def test_no_crossing_is_excused_where_noise_alone_costs_more(
 def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, monkeypatch):
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    gaining = reasons.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2))
-    assert gaining == (0.0, share)
+    assert reasons.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)) == (0.0, share)
 
 
 @pytest.mark.parametrize(("left", "reach"), [(1.5, 2.02), (0.5, np.nan)])

@@ -58,9 +58,8 @@ def of_sums(found: Found) -> list[str]:
         if absent and name[:4] != "8 of":
             of_gain = f"{name}{gained}{absent.partition(':')[0]}"
             [gain] = [one.ours for one in found.values() if one.quantity.startswith(of_gain)]
-            word = {"below 1": "better", "above 1": "worse"}
             verdict = absent.partition(": ")[2]
-            verdict = word.get(verdict, verdict)
+            verdict = {"below 1": "better", "above 1": "worse"}.get(verdict, verdict)
             rows += [f" | {each.ours:.3f} (", f"): {verdict} | {gain:.3f} ± "]
     return rows
 

@@ -193,8 +193,7 @@ def test_the_program_runs_and_draws_and_never_overwrites(scenarios, here):
 
 def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(scenarios, tmp_path):
     """The command draws a finished result again; it must be the result that was asked for."""
-    other = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
-    write(run(other), tmp_path / "result")
+    write(run(entry("lending-timing").scenario((*SMALL, "run.seed=99"))), tmp_path / "result")
     settings = [word for setting in SMALL for word in ("--set", setting)]
     code, _, err = scenarios("lending-timing", "--out", str(tmp_path / "result"), *settings)
     assert code == 2

@@ -77,8 +77,7 @@ def test_a_reason_excuses_as_much_as_it_explains(judged, ours, verdict):
     found = judged(ours, reason)
     assert found.verdict == verdict
     said = "noise is larger; explains 1.5 to 9: calculated: by the square"
-    expected = {"agrees": "", "differs": said}
-    assert found.because == expected.get(verdict, found.because)
+    assert found.because == {"agrees": "", "differs": said}.get(verdict, found.because)
     if verdict == "fails":
         assert "must lie within 0.5 and 1.5" in found.because
     assert judged(ours, None).verdict == ("agrees" if verdict == "agrees" else "fails")
@@ -87,8 +86,7 @@ def test_a_reason_excuses_as_much_as_it_explains(judged, ours, verdict):
 def test_a_reason_calculates_its_range_from_the_sweeps(judged):
     reason = Reason("as many", lambda sweep: (0.0, mean(sweep)), "calculated")
     assert [judged(ours, reason).verdict for ours in (1.9, 2.1)] == ["differs", "fails"]
-    unknown = Reason("nothing", lambda _: (nan, nan), "calculated")
-    assert judged(inf, unknown).verdict == "fails"
+    assert judged(inf, Reason("nothing", lambda _: (nan, nan), "calculated")).verdict == "fails"
     infinite = Reason("never", lambda _: (inf, inf), "calculated")
     assert [judged(ours, infinite).verdict for ours in (inf, 9.0)] == ["differs", "fails"]
 
@@ -258,8 +256,7 @@ NAMED = {figure.name: figure for figure in FIGURES}
 
 
 def judged_without(name: str, variant: str, out: Path, *more: str) -> dict[str, Judged]:
-    found = verdicts(NAMED[name], out, *more, variants=(variant,))
-    return {each.quantity: each for each in found}
+    return {each.quantity: each for each in verdicts(NAMED[name], out, *more, variants=(variant,))}
 
 
 def psi(name: str, *settings: str) -> float:

@@ -41,8 +41,7 @@ def test_two_meetings_are_as_by_hand():
     assert best_test(both, noise, [0], 2) == pytest.approx([-1 / 25, 2 / 25])
     later = system(rounds[1:], 3, [0])
     assert squared(later, noise, [0])[1:] == pytest.approx([0.25 / (0.25 * 29)] * 2)
-    apart = separately(both, noise, [0])
-    assert apart[1:] == pytest.approx([1 / 4 + 1 / 29, 1 / 29])
+    assert separately(both, noise, [0])[1:] == pytest.approx([1 / 4 + 1 / 29, 1 / 29])
     # Owner 3 colludes: its noise hides nothing; who observes every link knows no noise.
     assert squared(later, noise, [0, 2])[1] == pytest.approx(1 / 4)
     assert squared(system(rounds, 3, [0, 1, 2]), noise, []) == pytest.approx([1, 1 / 4, 1 / 25])
@@ -114,8 +113,7 @@ def test_losses_of_an_observer_that_forgets_messages_are_seen(sweep, pool, monke
     """Planted fault: only the first four numbers are kept, of fourteen or more."""
     right = linear_system.system
     monkeypatch.setattr(linear_systems, "system", lambda *given: right(*given)[:4])
-    of = linear_systems.gossip(sweep, "grid")
-    assert linear_systems.off_package.__wrapped__(of, pool) > 1e-3
+    assert linear_systems.off_package.__wrapped__(linear_systems.gossip(sweep, "grid"), pool) > 1e-3
 
 
 @pytest.mark.long
@@ -297,8 +295,7 @@ def test_pages_decide_by_intervals():
 
 def test_bytes_of_an_update_are_those_that_are_counted_by_hand():
     """Sixteen owners, five numbers of 8 bytes, headers of 40, keys of 64 and shares of 80."""
-    single = at(sums.SINGLE, 0.0)
-    assert sums.bytes_of_update(single) == 16 * (80 + 80)
+    assert sums.bytes_of_update(at(sums.SINGLE, 0.0)) == 16 * (80 + 80)
     query, answer, opening = 80 + 15 * 144, 80 + 64 + 15 * 80, 42 + 40 + 15 * 80
     assert sums.bytes_of_update(at("12 of 16, one trip", 0.0)) == 16 * (query + answer + opening)
     keys, shares = 40 + 40 + 64, 40 + 15 * 64 + 40 + 15 * 80

@@ -15,9 +15,8 @@ EACH = pytest.mark.parametrize("figure", SWEPT, ids=NAMES)
 
 
 def test_the_list_is_the_papers():
-    expected = [f"async-{number:02d}" for number in range(3, 12)]
-    expected += [f"collab-{number:02d}" for number in range(2, 12)]
-    assert [*expected, "polar-03"] == NAMES
+    of_async = [f"async-{number:02d}" for number in range(3, 12)]
+    assert [*of_async, *(f"collab-{number:02d}" for number in range(2, 12)), "polar-03"] == NAMES
 
 
 @EACH

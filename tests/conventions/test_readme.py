@@ -114,8 +114,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
 
 
 def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
-    first = README.partition("\n## ")[0].splitlines()
-    assert len(first) <= 40
+    assert len(README.partition("\n## ")[0].splitlines()) <= 40
     assert (ROOT / "docs/pictures/twenty-small-banks.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -126,8 +125,7 @@ def test_other_loans_give_the_same_answer(tmp_path):
     [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", home)[0]
     gains = []
     for seed in range(2, 9):
-        scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
-        sweep(scenario, tmp_path / str(seed))
+        sweep(entry("twenty-small-banks").scenario((f"run.seed={seed}",)), tmp_path / str(seed))
         drawn = break_even.FIGURE.picture(Sweep.read(tmp_path / str(seed))).table
         at = [drawn["fits_better"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
         assert at[0] == 0

@@ -81,9 +81,8 @@ class Mutants(Part):
 
     def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG002
         """Yield of each mutant the test that noticed it."""
-        chosen = [each for each in MUTANTS if each.name in set(items)]
         with tempfile.TemporaryDirectory() as folder:
-            for found in hunt(chosen, Path(folder)):
+            for found in hunt([each for each in MUTANTS if each.name in set(items)], Path(folder)):
                 yield found.mutant.name, {"noticed_by": found.killer}
 
 

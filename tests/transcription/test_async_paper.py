@@ -125,8 +125,7 @@ def test_the_claims_are_held_against_what_the_paper_says():
 @pytest.mark.parametrize("name", [f"async-{number:02d}" for number in range(3, 8)])
 def test_the_text_s_version(name):
     [figure] = [each for each in FIGURES if each.name == name]
-    scenario = figure.scenario("as-written", full=True)
-    assert otherwise(scenario, paper.written) == {}
+    assert otherwise(figure.scenario("as-written", full=True), paper.written) == {}
 
 
 def test_figure_2_is_drawn_in_both_ways_of_reading_it():

@@ -168,10 +168,9 @@ def test_cells_of_a_sweep_are_results(made, tmp_path):
     (tmp_path / "s.toml").write_text(SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n')
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
     cells = [tmp_path / "sweep" / f"cell-000{place}" for place in (0, 1)]
-    found = compare([made / "base", *cells])
     assert row(compare([made / "base", cells[0]]), "psi_final")["high"] == 0
     assert row(compare([made / "epsilon", cells[1]]), "mean_staleness")["pairs"] == 6
-    assert len(found.others) == 2
+    assert len(compare([made / "base", *cells]).others) == 2
     with pytest.raises(ResultError, match=r"a sweep; allowed is a result, such as a cell"):
         compare([made / "base", tmp_path / "sweep"])
 

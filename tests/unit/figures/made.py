@@ -46,8 +46,7 @@ def made(
     standard |= {"timing_accounted": True}
     numbers = list(range(1, max(1, len(replicates)) + 1))
     others = {"replicates": numbers, "events": True, "network": directory.name}
-    manifest = of_run(said, standard | summary, **others)
-    (directory / "manifest.json").write_text(json.dumps(manifest))
+    (directory / "manifest.json").write_text(json.dumps(of_run(said, standard | summary, **others)))
     rows = [
         (number, seq, *(*row, None, None, None)[:6])
         for number, events in enumerate(replicates, start=1)

@@ -58,8 +58,7 @@ def _panel(panel: Panel, axes: Axes) -> Iterator[str]:
 def _mark(mark: Layer) -> str:
     """Return the kind of a mark, how it looks, and its name."""
     look = [str(mark.look[part]) for part in ("linestyle", "marker") if part in mark.look]
-    named = " = ".join(filter(None, (mark.name, mark.end)))
-    return f"  {' '.join([mark.kind, *look])}: {named}"
+    return f"  {' '.join([mark.kind, *look])}: {' = '.join(filter(None, (mark.name, mark.end)))}"
 
 
 def _table(picture: Picture) -> Iterator[str]:

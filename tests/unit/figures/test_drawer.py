@@ -91,9 +91,8 @@ def test_names_of_lines_in_several_panels_stand_in_the_legend_once():
 def test_panels_share_a_scale_unless_one_would_be_small():
     small, large = (Layer("line", X, times * X) for times in (1.0, 100.0))
     near = of([small], [Layer("line", X, 2 * X)], shared="y")
-    far = of([small], [large], shared="y")
     assert len({axes.get_ylim() for axes in near.axes}) == 1
-    assert len({axes.get_ylim() for axes in far.axes}) == 2
+    assert len({axes.get_ylim() for axes in of([small], [large], shared="y").axes}) == 2
 
 
 def test_names_of_axes_stand_at_the_left_and_below_alone():
@@ -182,9 +181,8 @@ def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
 def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis():
     line = measured([1, 2], np.array([[1.0, 4.0], [-0.5, 3.0], [2.5, 5.0]]))
     assert not reaches_zero(declared(line))
-    figure = drawn(line, log=True)
     assert reaches_zero(declared(line, log=True))
-    [axes] = figure.axes
+    [axes] = drawn(line, log=True).axes
     [arrow] = [line for line in axes.lines if line.get_gid() is not None]
     assert arrow.get_xdata() == [1]
     assert arrow.get_ydata() == [axes.get_ylim()[0]]

@@ -143,9 +143,8 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path, reads)
 def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
-    sweep = swept(tmp_path / "sweep", few, protocols)
     reason = "fewer than 3 cells differ in clock rate or number of owners alone"
-    assert throughput.FIGURE.why_not(sweep) == reason
+    assert throughput.FIGURE.why_not(swept(tmp_path / "sweep", few, protocols)) == reason
 
 
 TABLE = table(__file__, "network_pictures.toml")
@@ -169,8 +168,7 @@ def test_intervals_are_read_in_either_form():
 def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
     (source / "events.parquet").rename(result / "events.parquet")
-    names = [path.stem for path in draw_all(result).pictures]
-    assert names[-2:] == ["shares", "space-time"]
+    assert [path.stem for path in draw_all(result).pictures][-2:] == ["shares", "space-time"]
 
 
 def events(text: str) -> list[Row]:
@@ -364,8 +362,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
             manifest["scenario"]["privacy"]["epsilon"] = epsilon
     notes: list[str] = []
     sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
-    drawn = networks.pictures(traces.ALL, sweep, notes)
-    for picture, shown in drawn:
+    for picture, shown in networks.pictures(traces.ALL, sweep, notes):
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
         assert "2 cells have this network." in picture.caption
         assert [each.directory.name for each in shown] == ["cell-0000", "cell-0001"]
@@ -469,8 +466,7 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
     picture = changes.AGAINST.picture(finished(tmp_path, columns))
     assert "; lines for 5 of 10 values of owners.records" in picture.caption
     assert set(picture.table["series"]) == {f"n_i = {n}" for n in (1, 3, 5, 8, 10)}
-    named = {text.get_text() for axes in picture.figure.axes for text in axes.texts}
-    assert "nᵢ = 1" in named
+    assert "nᵢ = 1" in {text.get_text() for axes in picture.figure.axes for text in axes.texts}
 
 
 def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):

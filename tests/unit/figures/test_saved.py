@@ -304,8 +304,7 @@ def test_timing_shows_the_updates(drawn_result):
         drawn = table_of(drawn_result / "figures", name)
         for column in ("k", "time", "owner"):
             assert list(drawn[column]) == list(updates[column])
-    window = traces.window(Result.read(drawn_result), 3, 11, 20)
-    assert list(window["k"]) == list(range(11, 21))
+    assert list(traces.window(Result.read(drawn_result), 3, 11, 20)["k"]) == list(range(11, 21))
     with pytest.raises(ResultError, match="no updates k = 100 to 199 of replicate 3"):
         traces.window(Result.read(drawn_result), 3, 100, 199)
 
@@ -331,8 +330,7 @@ def test_the_distance_between_distributions_is_kolmogorovs():
 
     observed = np.random.default_rng(1).exponential(0.25, 50)
     found = traces.distance(observed, GapLaw(rate=4.0, n_gaps=50))
-    expected = kstest(observed, "expon", args=(0, 0.25)).statistic
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert found == pytest.approx(kstest(observed, "expon", args=(0, 0.25)).statistic, rel=1e-12)
 
 
 @pytest.mark.long
@@ -386,8 +384,7 @@ def test_long_names_have_room(swept):
         with style():
             picture.figure.canvas.draw()
             [legend] = picture.figure.legends
-            box = legend.get_window_extent()
-        assert box.x1 <= picture.figure.bbox.width
+            assert legend.get_window_extent().x1 <= picture.figure.bbox.width
         said = [text.get_text() for text in legend.get_texts()]
         assert said[1].endswith(" …")
         assert "…" not in said[0]
@@ -471,9 +468,8 @@ def test_what_takes_no_time_is_not_drawn_over_it(result):
 def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):
     found = forecast(small.scenario(), target=0.05)
     (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
-    drawn = draw_forecast(tmp_path / "f.json")
     names = ["forecast-over-time", "forecast-owners", "forecast-by-epsilon"]
-    assert [path.stem for path in drawn] == names
+    assert [path.stem for path in draw_forecast(tmp_path / "f.json")] == names
     curve = table_of(tmp_path, "f/forecast-over-time")
     assert curve["expected_psi"].iloc[-1] == found.curve[-1] == pytest.approx(found.psi)
     assert curve["time"].iloc[-1] == pytest.approx(found.time)

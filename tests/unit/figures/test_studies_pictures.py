@@ -41,8 +41,7 @@ NAME = "privacy-over-distance"
 def every_pair(place: int) -> Pairs:
     """Every pair of one cell of the entry, as it stands."""
     scenario = entry(NAME).scenario()
-    chosen = list(scenario.grid())[place]
-    return pairs(scenario.cell(chosen), str(place))
+    return pairs(scenario.cell(list(scenario.grid())[place]), str(place))
 
 
 def median(graph: Pairs, hops: int) -> float:
@@ -58,8 +57,7 @@ def test_the_entry_says_what_its_networks_give():
     five, nine, eleven = (median(ring, hops) for hops in (5, 9, 11))
     assert f"the median of ε is {five:.2g} five hops away, {nine:.2g} after nine, and" in said
     assert eleven == 0
-    falls = f"it falls from {median(grid, 1):.2g} to {median(grid, 10):.2g} at ten hops"
-    assert falls in said
+    assert f"it falls from {median(grid, 1):.2g} to {median(grid, 10):.2g} at ten hops" in said
     assert f"square from {median(near, 1):.2g} to {median(near, 7):.2g} at seven" in said
     assert f"Where all may meet it is {median(complete, 1):.2g} against" in said
     told = "on the complete graph ε is two thirds of that against an observer of all answers"
@@ -309,8 +307,7 @@ def test_what_the_claims_measure_is_exact_under_the_law(tmp_path):
 
 
 def test_a_law_without_the_square_is_seen(tmp_path):
-    sweep = of_cases(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5)
-    assert abs(power(sweep, 0) - 1) < 1e-10
+    assert abs(power(of_cases(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5), 0) - 1) < 1e-10
 
 
 def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path, reads):
@@ -324,9 +321,8 @@ def test_what_is_no_grid_of_four_cases_is_refused(tmp_path):
     with pytest.raises(ResultError, match="two sizes and two budgets"):
         cases(of_cases(tmp_path / "three", others=(1000, 2000, 3000)))
     sweep = of_cases(tmp_path / "gap")
-    short = Sweep(sweep.directory, sweep.paths, sweep.cells[1:], (0,))
     with pytest.raises(ResultError, match="two sizes and two budgets"):
-        cases(short)
+        cases(Sweep(sweep.directory, sweep.paths, sweep.cells[1:], (0,)))
     sweep.cells[0].result.manifest["scenario"]["owners"]["records"] = 10
     with pytest.raises(ResultError, match="lists of records and budgets"):
         cases(sweep)
@@ -381,8 +377,7 @@ def test_it_draws_what_the_tables_hold(sizes):
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     owners = read_table(sizes[0].result.directory, "owners")[:4]
     marked = np.concatenate([line.get_xydata() for line in axes.lines[:2]])
-    expected = owners[["records", "psi_alone"]].to_numpy()
-    assert sorted(marked.tolist()) == sorted(expected.tolist())
+    assert sorted(marked.tolist()) == sorted(owners[["records", "psi_alone"]].to_numpy().tolist())
     means = [line.result.summary["psi_final"]["mean"] for line in sizes]
     flat = axes.lines[2:]
     assert [line.get_ydata()[0] for line in flat] == means
@@ -404,8 +399,7 @@ def test_those_above_a_line_are_named(sizes):
     assert f"ε = 2,000 {counts[1]} ({', '.join(above)})" in picture.caption
     assert "at ε = 1 none" in picture.caption
     assert set(names) & set(texts(picture)) == set(above)
-    filled = picture.figure.axes[0].lines[1]
-    assert len(filled.get_xdata()) == counts[1]
+    assert len(picture.figure.axes[0].lines[1].get_xdata()) == counts[1]
 
 
 def test_owners_have_numbers_where_they_have_no_names(sizes):

@@ -86,8 +86,7 @@ def test_of_one_update_and_of_none_titles_and_axes_are_right(tmp_path):
         assert picture.figure.axes[0].get_xlim() == (0, 1)
     assert psi_ratio(lines) is None  # where all begin is no comparison
     curve(made(tmp_path / "c"), [2.0], k=1)
-    ended = by_update([CurveLine(Result.read(tmp_path / "c"))])
-    assert ended.said.title == "After 1 update ψ is 2"
+    assert by_update([CurveLine(Result.read(tmp_path / "c"))]).said.title == "After 1 update ψ is 2"
 
 
 def test_the_owner_with_most_updates_is_named(tmp_path):
