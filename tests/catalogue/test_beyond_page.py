@@ -1,12 +1,15 @@
 """Pages of others' results say what runs say: every figure of their tables, at full size."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.scenario.catalogue import entry
 from scenarios.beyond import RESULTS, absence, lasting, muffliato, waves
 from scenarios.beyond.observers import linear_systems
+from scenarios.command import produce
 from scenarios.papers.claims import Judged
 from tests.catalogue.verdicts import verdicts
 from tests.tables import table
@@ -99,3 +102,17 @@ def test_tables_have_what_comes_out(figure, tmp_path):
         else ROWS[figure.name](quantities)
     )
     assert [row for row in rows if row not in page] == []
+
+
+# Entries beyond the papers are done within a minute of one processor, pictures included.
+
+
+ALSO = {"joules-against-accuracy", "steps-against-staleness", "wifi-contention"}
+ENTRIES = {figure.entry: figure.origin for figure in RESULTS} | {name: entry(name) for name in ALSO}
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_a_minute_will_do(name, tmp_path):
+    began = time.process_time()
+    produce(ENTRIES[name].scenario(), tmp_path / "result", 1)
+    assert time.process_time() - began < 60

@@ -1,4 +1,4 @@
-"""What observers of gossip and of sums learn: verdicts, closed forms, planted faults."""
+"""Observers of gossip and of sums: verdicts on what they learn, closed forms, planted faults."""
 
 # Gossip by linear systems: verdicts, closed forms of small graphs, and planted faults.
 

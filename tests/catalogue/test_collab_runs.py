@@ -4,17 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from scenarios.command import main
-from scenarios.papers import collab, polar
+from scenarios.papers import FIGURES, collab, collab_optimum, polar
+from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.collab_readings import psi
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.verify import ALIKE, verify
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once, verdicts
 
 pytestmark = pytest.mark.long
 
-FIGURES = {figure.name: figure for figure in (*collab.FIGURES, *polar.FIGURES)}
+NAMED = {figure.name: figure for figure in (*collab.FIGURES, *polar.FIGURES)}
 SMALLEST = (
     'sweep."owners.records"=[[1000, 1000, 1000], [5000, 1000, 1000], '
     "[1000, 5000, 5000], [5000, 5000, 5000]]"
@@ -37,7 +39,7 @@ ALWAYS = ("collab-07",)
     [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.nightly) for name in QUICK],
 )
 def test_nothing_that_must_hold_fails(name, tmp_path):
-    figure = FIGURES[name]
+    figure = NAMED[name]
     if name not in BOTH:
         figure = replace(figure, variants=collab.AS_SAID)
     found = verdicts(figure, tmp_path, *QUICK[name])
@@ -53,9 +55,9 @@ def test_nothing_that_must_hold_fails(name, tmp_path):
 def test_noise_for_another_budget_is_seen(tmp_path):
     wrong = (*QUICK["collab-07"], 'sweep."privacy.epsilon"=[1.0, 2.0]')
     claim = replace(
-        FIGURES["collab-02"].claims[0], measure=lambda swept: psi(swept, 1) / psi(swept, 2)
+        NAMED["collab-02"].claims[0], measure=lambda swept: psi(swept, 1) / psi(swept, 2)
     )
-    alone = replace(FIGURES["collab-07"], claims=(claim,), variants={AS_PUBLISHED: ()})
+    alone = replace(NAMED["collab-07"], claims=(claim,), variants={AS_PUBLISHED: ()})
     [judged] = verdicts(alone, tmp_path, *wrong)
     assert judged.verdict == "fails"
     assert abs(judged.ours / 4 - 1) < 0.05
@@ -64,11 +66,11 @@ def test_noise_for_another_budget_is_seen(tmp_path):
 def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path):
     """Algorithm 2 loops over k = 1 … T − 1; its noise is for T answers."""
     more = ("run.replicates=4", 'sweep."owners.records"=[500]', 'sweep."privacy.epsilon"=[1.0]')
-    [looped] = [each for each in FIGURES["collab-03"].claims if each.beside == (AS_PUBLISHED,)]
+    [looped] = [each for each in NAMED["collab-03"].claims if each.beside == (AS_PUBLISHED,)]
     for answers, verdict in ((100, "agrees"), (99, "fails"), (102, "fails")):
         text = (*collab.LOOP, f"privacy.budget.answers={answers}")
         figure = replace(
-            FIGURES["collab-03"],
+            NAMED["collab-03"],
             claims=(looped,),
             pictures=lambda _: (),
             variants={AS_PUBLISHED: (), AS_WRITTEN: text},
@@ -82,7 +84,7 @@ LITTLE = ("owners.count=4", "owners.records=50", "run.updates=20", "run.replicat
 
 def test_polar_s_variants(tmp_path):
     """The text's is as published, run once and said so; the sound one has noise and an ε."""
-    [figure] = polar.FIGURES
+    [figure] = polar.NAMED
     lines = []
     found = verify(
         [figure], tmp_path, full=False, workers=1, variants=EVERY, more=LITTLE, say=lines.append
@@ -129,3 +131,45 @@ def test_an_unknown_variant_is_refused_in_one_line(capsys):
     [line] = capsys.readouterr().err.splitlines()
     said = "--variant: given 'wide'; allowed are as-published, as-written, sound"
     assert line == f"scenarios: {said}"
+
+
+# Algorithm 1 without noise: the verdicts on it, and the closed form of what it leaves.
+
+
+STRONG, CONSTANT = "ρ/T² = 1/(2L)", "constant 1/λ"
+
+[OPTIMUM] = collab_optimum.FIGURES
+
+
+optimum = once(OPTIMUM)
+
+
+def test_theta_star_is_not_found_at_the_smooth_step_alone(optimum):
+    assert optimum.differ == {f"{SMOOTH}: ψ after T updates: θ* is found": "differs"}
+    assert optimum.drawn == ["convergence-by-update"]
+
+
+def test_it_is_one_of_the_verdicts():
+    assert OPTIMUM in FIGURES
+
+
+@pytest.mark.parametrize("name", [SMOOTH, STRONG])
+def test_what_is_left_of_the_start_is_a_quotient_of_gammas(optimum, name):
+    """Π_{j≤k} (1 − rc/j) = Γ(k + 1 − rc)/(Γ(1 − rc) k!), to the least curvature's digits."""
+    found = collab_optimum.result(optimum.sweep, name)
+    scenario, objective = collab_optimum.problem(found)
+    values, vectors = np.linalg.eigh(objective.hessian)
+    reach = scenario.algorithm.rho / scenario.run.updates**2 * 2 * values
+    k, psi = collab_optimum.psi(found)
+    logs = (gammaln(np.subtract.outer(k + 1, reach)) - gammaln(k + 1.0)[:, None]) - gammaln(
+        1 - reach
+    )
+    first = vectors.T @ objective.optimum
+    expected = (first**2 * np.exp(2 * logs)) @ values / objective.fitness(objective.optimum)
+    assert psi == pytest.approx(expected, rel=1e-6)
+
+
+def test_theta_star_is_the_solver_s(optimum):
+    far, near = (collab_optimum.result(optimum.sweep, name) for name in (SMOOTH, CONSTANT))
+    assert collab_optimum.distance(near) < 1e-9
+    assert collab_optimum.distance(far) > 0.1
