@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.unit.figures.looks import faults
 from tests.unit.figures.read import alike, as_read
 
 SMALL = text(**table(__file__, "small.toml"))
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")
 SWEPT = """
 [sweep]
 "privacy.epsilon" = [0.5, 1.0, inf]
@@ -35,12 +37,14 @@ def looked_at(monkeypatch):
 
 @pytest.fixture
 def reads(request, file_regression):
-    """Compare pictures with the file that has the test's name."""
+    """Compare pictures, or pages of captions, with the file that has the test's name."""
 
-    def compare(*pictures):
+    def compare(*shown):
         name = request.node.name.removeprefix("test_").replace("[", "-").removesuffix("]")
         file = Path(__file__).parent / "pictures" / f"{name}.txt"
-        text = "\n".join(map(as_read, pictures))
+        text = "\n".join(
+            DIGEST.sub("…", each) if isinstance(each, str) else as_read(each) for each in shown
+        )
         file_regression.check(text, encoding="utf-8", fullpath=file, check_fn=alike)
 
     return compare
