@@ -2,8 +2,8 @@
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
 the pages of verification, the picture of the house, the list of studies, and the goldens of event
-order, of the network, of screens and of pictures. Read the differences like code. ``--notebook`` also runs the
-researcher's notebook and writes its output.
+order, of the network, of screens and of pictures. Read the differences like code. ``--notebook``
+also runs the researcher's notebook and writes its output.
 """
 
 import re

@@ -175,35 +175,42 @@ def test_the_crossing_is_found(alone, psi, expected, tmp_path):
     assert crossing(banks(tmp_path, (2, 4, 8), psi, alone), 10.0) == pytest.approx(expected)
 
 
+@pytest.fixture
+def exact(monkeypatch):
+    """Set what is expected of each cell, and what is left there without noise."""
+
+    def given(expected, left=0.0):
+        monkeypatch.setattr(
+            reasons, "exactly", lambda _: Reference("", "", lambda cell: expected[cell.number])
+        )
+        monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+
+    return given
+
+
 @pytest.mark.parametrize(
     ("expected", "left", "reaches"),
     [((8.0, 2.0, 1.1), 0.0, True), ((8.0, 0.9, 1.1), 0.0, False), ((8.0, 2.0, 1.1), 0.2, False)],
 )
 def test_no_crossing_is_excused_where_noise_alone_costs_more(
-    expected, left, reaches, tmp_path, monkeypatch
+    expected, left, reaches, tmp_path, exact
 ):
     """And not where what has not been learned makes up the rest."""
-    exact = Reference("", "", lambda cell: expected[cell.number])
-    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+    exact(expected, left)
     sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
     low, high = reasons.too_noisy(sweep, 10.0)
     assert (low <= np.inf <= high) is reaches
 
 
 @pytest.mark.parametrize(("expected", "share"), [((8.0, 2.0, 1.1), 0.0), ((8.0, 0.9, 1.1), 0.5)])
-def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, monkeypatch):
-    exact = Reference("", "", lambda cell: expected[cell.number])
-    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
+def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, exact):
+    exact(expected)
     assert reasons.those_that_gain(banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)) == (0.0, share)
 
 
 @pytest.mark.parametrize(("left", "reach"), [(1.5, 2.02), (0.5, np.nan)])
-def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
-    left, reach, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
-    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+def test_no_gain_is_excused_where_nothing_is_gained_without_noise(left, reach, tmp_path, exact):
+    exact((2.0, 2.0, 2.0), left)
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
     assert reasons.unlearned_over_alone(sweep)[1] == pytest.approx(reach, nan_ok=True)
 

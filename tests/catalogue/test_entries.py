@@ -63,6 +63,22 @@ def of_cells(
     return found
 
 
+def swept(name: str, folder: Path, *settings: str) -> Sweep:
+    """Run an entry into a folder, and open it."""
+    sweep(entry(name).scenario(settings), folder, workers=1)
+    return Sweep.read(folder)
+
+
+def once(name: str, *settings: str) -> Any:
+    """Return a fixture of a module: an entry's sweep."""
+
+    @pytest.fixture(scope="module")
+    def fixture(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+        return swept(name, tmp_path_factory.mktemp(name), *settings)
+
+    return fixture
+
+
 def mean_psi(found: Iterable[RunResult]) -> list[float]:
     return [each.summary["psi_final"]["mean"] for each in found]
 
@@ -140,11 +156,9 @@ TEN, FORTY, MANY, MOST = range(4)
 
 @pytest.mark.long
 def test_hide_the_owner_says_what_its_cells_give(tmp_path):
-    sweep(entry(HIDDEN).scenario(), tmp_path / HIDDEN, workers=1)
-    series = HIDE_THE_OWNER.select(Sweep.read(tmp_path / HIDDEN))
+    series = HIDE_THE_OWNER.select(swept(HIDDEN, tmp_path / HIDDEN))
     assert not isinstance(series, str)
-    psi = np.array([line.psi[0] for line in series])
-    low, high = (np.array([line.psi[end] for line in series]) for end in (1, 2))
+    psi, low, high = (np.array([line.psi[end] for line in series]) for end in range(3))
     own = np.array([alone(cell) for cell in series[0].cells])
     assert psi[HEARD, TEN] > own[TEN]
     assert high[HEARD, FORTY] < own[FORTY]
@@ -163,11 +177,7 @@ def test_hide_the_owner_says_what_its_cells_give(tmp_path):
 STALE = "steps-against-staleness"
 
 
-@pytest.fixture(scope="module")
-def stale(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    folder = tmp_path_factory.mktemp("stale") / "result"
-    sweep(entry(STALE).scenario(("run.replicates=40",)), folder, workers=1)
-    return Sweep.read(folder)
+stale = once(STALE, "run.replicates=40")
 
 
 def scores(found: Sweep) -> np.ndarray:
@@ -202,13 +212,7 @@ def test_fast_owners_answer_more_often_and_fresher():
 
 WIFI = "wifi-contention"
 FEW = ("run.replicates=20", 'sweep."owners.count"=[2, 5]', 'sweep.variant=[{ name = "small" }]')
-
-
-@pytest.fixture(scope="module")
-def wifi(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    folder = tmp_path_factory.mktemp("wifi") / "result"
-    sweep(entry(WIFI).scenario(FEW), folder, workers=1)
-    return Sweep.read(folder)
+wifi = once(WIFI, *FEW)
 
 
 @pytest.mark.long
@@ -243,9 +247,9 @@ def test_the_fixed_point_is_off_for_two_owners_as_the_file_says():
 @pytest.mark.long
 def test_a_sweep_of_something_else_is_no_picture(tmp_path):
     other = ("run.replicates=2", "run.until=20.0", 'sweep={"run.seed"=[1, 2]}')
-    sweep(entry(WIFI).scenario(other), tmp_path / "other", workers=1)
+    of_seeds = swept(WIFI, tmp_path / "other", *other)
     with pytest.raises(ResultError, match=r"something else than variants and owners\.count"):
-        fixed_point.FIGURE.picture(Sweep.read(tmp_path / "other"))
+        fixed_point.FIGURE.picture(of_seeds)
 
 
 # Figures with intervals in the descriptions of entries, against a sweep of the whole entry.
@@ -258,9 +262,7 @@ SENTENCES = table(__file__, "catalogue.toml")["sentences"]
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_description_says_what_its_cells_give_with_intervals(name, tmp_path):
     statistic, sentence = STATISTICS[SENTENCES[name]["statistic"]], SENTENCES[name]["says"]
-    scenario = entry(name).scenario()
-    sweep(scenario, tmp_path / name, workers=1)
-    cells = Sweep.read(tmp_path / name).cells
+    scenario, cells = entry(name).scenario(), swept(name, tmp_path / name).cells
     ends = [[number(end) for end in statistic(cell.result)] for cell in cells]
     figures = [f"{value} ({low} to {high})" for value, low, high in ends]
     said = " ".join(scenario.description.split()).replace("95 % interval ", "")

@@ -51,11 +51,16 @@ def test_a_name_is_of_one_class():
     assert shared == SEVERAL.keys()
 
 
+def printed(*command: str, folder: Path = ROOT, check: bool = True, **environment: str) -> str:
+    """Return what a program prints."""
+    how = {"env": os.environ | environment, "capture_output": True, "text": True}
+    return subprocess.run(command, cwd=folder, check=check, **how).stdout
+
+
 def test_start_up_is_light():
     heavy = ("matplotlib", "scipy", "pandas", "pyarrow", "networkx")
     code = f"import sys, asyncdp_sim.cli; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed(sys.executable, "-c", code).strip() == "[]"
 
 
 SMALL = TABLE["small"]
@@ -70,9 +75,7 @@ def test_a_small_run_imports_few_modules_of_ours(tmp_path):
         "except SystemExit as end: assert not end.code\n"
         "print(sum(m.partition('.')[0] == 'asyncdp_sim' for m in sys.modules))"
     )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert int(done.stdout.split()[-1]) <= 170
+    assert int(printed(sys.executable, "-c", code, folder=tmp_path).split()[-1]) <= 170
 
 
 def test_no_figure_waits_for_slow_imports():
@@ -139,9 +142,9 @@ TOP = {
 
 def test_nothing_else_is_kept_at_the_top():
     """A test that worked in the folder of the project left a scenario there, which was kept."""
-    listed = ["git", "ls-files"]
-    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    assert {file.split("/")[0] for file in files.splitlines()} <= TOP
+    assert {
+        file.split("/")[0] for file in printed("git", "ls-files", check=False).splitlines()
+    } <= TOP
 
 
 # The section "Attributes" of a class names what its instances have.
@@ -222,8 +225,8 @@ def test_attributes_in_docstrings_are_those_of_the_class():
 
 # Tests have the same names in every process, whenever it collects them and however it hashes.
 
-COMMAND = (
-    sys.executable, "-m", "pytest", "-o", "addopts=--strict-markers", "--collect-only", "-q",
+COLLECT = (
+    "-m", "pytest", "-o", "addopts=--strict-markers", "--collect-only", "-q",
     "-p", "no:cacheprovider",
 )  # fmt: skip
 
@@ -232,12 +235,8 @@ COMMAND = (
 def test_names_of_tests_depend_neither_on_hashes_nor_on_the_second():
     """Processes of pytest-xdist refuse to begin where they do."""
     first, second = (
-        subprocess.run(
-            COMMAND, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
-        ).stdout.splitlines()
-        for seed in ("1", "2")
-    )  # fmt: skip
+        printed(sys.executable, *COLLECT, PYTHONHASHSEED=seed).splitlines() for seed in "12"
+    )
     assert len(first) > 8000
     assert [line for line in first if "::" in line] == [line for line in second if "::" in line]
 
