@@ -44,11 +44,18 @@ def problem():
     return objective, steps_of(objective), noise_of(objective)
 
 
+@pytest.fixture(scope="module")
+def traces():
+    """The traces of all replicates."""
+    network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
+    return [simulate(network, scope) for scope in scopes()]
+
+
 def scopes(count=REPLICATES):
     return [Streams(1).within("replicate", r) for r in range(count)]
 
 
-def test_against_the_plain_loop(problem, record_property):
+def test_against_the_plain_loop(problem, traces, record_property):
     """The loop is on second moments, one replicate after another."""
     objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
@@ -58,8 +65,6 @@ def test_against_the_plain_loop(problem, record_property):
         learning = LiveLearning(steps, AnswerModel(objective, noise), scope, 1)
         simulate(network, scope, learning=learning, events=True)
         return learning.trajectory()
-
-    traces = [simulate(network, scope) for scope in scopes()]
 
     def replayed():
         return replay(traces, steps, AnswerModel(objective, noise), scopes(), 1)
@@ -78,18 +83,9 @@ def test_against_the_plain_loop(problem, record_property):
     told(record_property, "simulated and replayed", both, 1e3 * loop)
 
 
-@pytest.fixture(scope="module")
-def recorded(problem):
-    """The traces of all replicates, and one cell's cell over them."""
+def test_replay_against_bare_lockstep(problem, traces, record_property):
     objective, steps, noise = problem
-    network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
-    traces = [simulate(network, Streams(1).within("replicate", r)) for r in range(REPLICATES)]
-    return traces, CellTask(steps, AnswerModel(objective, noise), record_every=1)
-
-
-def test_replay_against_bare_lockstep(problem, recorded, record_property):
-    objective, steps, noise = problem
-    traces, cell = recorded
+    cell = CellTask(steps, AnswerModel(objective, noise), record_every=1)
     owners = np.stack([trace.updates["owner"] - 1 for trace in traces]).astype(np.int64).T.copy()
     gram, moment = objective.gram, objective.moment
     rows = np.arange(REPLICATES)
