@@ -4,15 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from analysis.exact.silence import RARE, silent_by
 from analysis.studies.psi_lines import Reference
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.network import Network
-from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.sweeps import sweep as sweeps
@@ -30,6 +28,7 @@ from scenarios.papers.lending.readings import crossing
 from scenarios.papers.lending.reasons import CONSTANT
 from tests.catalogue.verdicts import verdicts
 from tests.tables import table
+from tests.unit.figures.made import sweep_of
 
 pytestmark = pytest.mark.long
 
@@ -48,16 +47,17 @@ FEW = ("run.replicates=4", "data.public_records=300")
 
 def banks(directory, counts, psi, alone):
     """Return cells of so many banks that end at ψ, where bank 1 alone has another."""
-    found = []
-    for number, (count, end, own) in enumerate(zip(counts, psi, alone, strict=True)):
-        place = directory / str(number)
-        place.mkdir(parents=True)
-        pq.write_table(pa.table({"psi_alone": [own] * count}), place / "owners.parquet")
-        said = {"owners": {"count": count}, "run": {"updates": 1}}
-        manifest = {"scenario": said, "replicates": [1], "summary": {"psi_final": {"mean": end}}}
-        result = Result(place, manifest)
-        found.append(Cell(number, {"owners.count": count, "privacy.epsilon": 10.0}, result))
-    return Sweep(directory, ("owners.count", "privacy.epsilon"), tuple(found), ())
+    cells = [
+        {
+            "values": {"owners.count": count, "privacy.epsilon": 10.0},
+            "said": {"n_owners": count},
+            "psi": [end],
+            "summary": {"psi_final": {"mean": end}},
+            "owners": {"psi_alone": [own] * count},
+        }
+        for count, end, own in zip(counts, psi, alone, strict=True)
+    ]
+    return sweep_of(directory, cells)
 
 
 @EACH

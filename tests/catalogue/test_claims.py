@@ -6,14 +6,12 @@ from operator import add
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from analysis.exact.learning import Expected, grid
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.forecasts.population import population, value_alone
-from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.run import run
 from scenarios import entry
 from scenarios.beyond import RESULTS
@@ -25,26 +23,16 @@ from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, read
 from scenarios.papers.resampled import DRAWS, held, redrawn, standard_error
 from scenarios.papers.verify import HEADER, as_text, table
 from tests.catalogue.verdicts import verdicts
+from tests.unit.figures.made import sweep_of
 
 # Verdicts: what a reason reaches, what is uncertain, and that each reason has been looked into.
 
 
 def swept(directory: Path, psi: Sequence[float]) -> Sweep:
     """Return a sweep of one cell whose replicates end at these ψ."""
-    cell = directory / "cell"
-    cell.mkdir(parents=True)
-    count = len(psi)
-    columns = {"replicate": np.repeat(np.arange(1, count + 1), 2), "k": np.tile([0, 9], count)}
-    columns["time"] = np.tile([0.0, 1.0], count)
-    columns["relative_fitness"] = np.ravel(np.stack([np.ones(count), np.array(psi)], 1))
-    pq.write_table(pa.table(columns), cell / "curve.parquet")
-    manifest = {
-        "scenario": {"owners": {"count": 1}, "run": {"updates": 9}},
-        "replicates": list(range(1, count + 1)),
-        "summary": {"psi_final": {"mean": float(np.mean(psi)), "median": float(np.median(psi))}},
-    }
-    result = Cell(0, {"privacy.epsilon": 1.0}, Result(cell, manifest))
-    return Sweep(directory, ("privacy.epsilon",), (result,), ())
+    spread = {"mean": float(np.mean(psi)), "median": float(np.median(psi))}
+    cell = {"values": {"privacy.epsilon": 1.0}, "psi": psi, "curve": {"first": 1.0}}
+    return sweep_of(directory, [cell | {"summary": {"psi_final": spread}}])
 
 
 def mean(sweep: Sweep) -> float:
