@@ -55,8 +55,7 @@ def learning_alone(scenario):
     with processes(1) as here:
         began = time.process_time()
         for first in range(0, len(tasks), TOGETHER):
-            some = tasks[first : first + TOGETHER]
-            learn_all(some, scenario.run.seed, numbers, traces, here)
+            learn_all(tasks[first : first + TOGETHER], scenario.run.seed, numbers, traces, here)
         return time.process_time() - began
 
 
@@ -133,7 +132,6 @@ def python(code, *arguments):
 
 
 def test_help(record_property):
-    bare = partial(python, "import typer, rich")
     help_asked = partial(python, "import asyncdp_sim.cli as c; c.main()", "--help")
-    ours, baseline = best_times(help_asked, bare, rounds=25)
+    ours, baseline = best_times(help_asked, partial(python, "import typer, rich"), rounds=25)
     told(record_property, "help", ours, baseline)

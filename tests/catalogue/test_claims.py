@@ -155,8 +155,7 @@ def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch):
     monkeypatch.setattr(polar, "median", lambda _, name: (k, curves[name]))
     for claim in figure.claims:
         if SOUND not in claim.variants:
-            ours = claim.measure(object())
-            assert claim.low <= ours <= claim.high, claim.quantity
+            assert claim.low <= claim.measure(object()) <= claim.high, claim.quantity
             assert claim.reason is None
 
 
@@ -327,8 +326,7 @@ def test_without_drift_banks_are_alike_and_none_gains(variant):
             psi, noise_free = point.psi[-1], point.noise_free[-1]
             own = value_alone(population(swept.cell(values), private=True))[0]
             count, epsilon = values["owners.count"], values["privacy.epsilon"]
-            pays = drift == "true" and epsilon == 10 and count == 8
-            assert bool(psi < own) is pays, values
+            assert bool(psi < own) is (drift == "true" and epsilon == 10 and count == 8), values
             if epsilon == 2.5:
                 assert psi - noise_free > own
             if count == 64:

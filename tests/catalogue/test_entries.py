@@ -74,7 +74,7 @@ def once(name: str, *settings: str) -> Any:
 
     @pytest.fixture(scope="module")
     def fixture(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-        return swept(name, tmp_path_factory.mktemp(name), *settings)
+        return swept(name, tmp_path_factory.mktemp(name) / "result", *settings)
 
     return fixture
 

@@ -96,8 +96,7 @@ def test_half_and_twice_the_noise_fail(sweep, pool, factor, monkeypatch):
         problem = right(*given)
         reply = problem.task.reply
         noise = replace(reply.noise, scale=factor * reply.noise.scale)
-        task = replace(problem.task, reply=replace(reply, noise=noise))
-        return replace(problem, task=task)
+        return replace(problem, task=replace(problem.task, reply=replace(reply, noise=noise)))
 
     low, high = linear_systems.sure(sweep)
     monkeypatch.setattr(linear_systems, "prepare", planted)
@@ -312,8 +311,7 @@ def test_bytes_count_sums_that_stay_shut(monkeypatch):
     answered = draws.binomial(16, 0.9, 100_000)
     replied = draws.binomial(answered, 0.9)
     opening = np.where(answered >= 12, answered * there + replied * back, 0)
-    total = (16 * query + answered * answer + opening).sum()
-    played = total / np.sum(replied >= 12)
+    played = (16 * query + answered * answer + opening).sum() / np.sum(replied >= 12)
     assert sums.bytes_of_update(found) == pytest.approx(played, rel=0.01)
     monkeypatch.setattr(sums, "asked_by_step", lambda n, *_: n)
     assert sums.bytes_of_update(found) != pytest.approx(played, rel=0.01)

@@ -40,8 +40,7 @@ SEVERAL = TABLE["several"]
 @cache
 def modules() -> list[ast.Module]:
     """Return the package's modules as trees."""
-    files = (ROOT / "asyncdp_sim").rglob("*.py")
-    return [ast.parse(file.read_text("utf-8")) for file in files]
+    return [ast.parse(file.read_text("utf-8")) for file in (ROOT / "asyncdp_sim").rglob("*.py")]
 
 
 def test_a_name_is_of_one_class():

@@ -320,10 +320,9 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
     """Write a cell for each ψ, all of one network."""
     cells = []
     for number, last in enumerate(psi):
-        known = {"fairness": 1.0, "psi_final": dict.fromkeys(SPREAD, last)}
         cell = updated(directory / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
         with changed(cell) as manifest:
-            manifest["summary"] |= known
+            manifest["summary"] |= {"fairness": 1.0, "psi_final": dict.fromkeys(SPREAD, last)}
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         table |= {"answers_released": [1, 2, 0], "collided": [0, 0, 0], "lost": [0, 0, 0]}
         write_table(cell, "owners", whole("owners", table))

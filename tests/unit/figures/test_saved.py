@@ -278,9 +278,8 @@ def test_over_time_every_replicate_is_a_step_function(drawn_result):
 def test_timing_shows_the_updates(drawn_result):
     updates = read_table(drawn_result, "updates").query("replicate == 1")
     for name in ("timing-by-update", "timing-by-time"):
-        drawn = table_of(drawn_result / "figures", name)
         for column in ("k", "time", "owner"):
-            assert list(drawn[column]) == list(updates[column])
+            assert list(table_of(drawn_result / "figures", name)[column]) == list(updates[column])
     assert list(traces.window(Result.read(drawn_result), 3, 11, 20)["k"]) == list(range(11, 21))
     with pytest.raises(ResultError, match="no updates k = 100 to 199 of replicate 3"):
         traces.window(Result.read(drawn_result), 3, 100, 199)

@@ -417,7 +417,6 @@ def test_a_line_that_diverged_is_left_out_and_nobody_is_above(sizes):
 
 
 def test_other_owners_are_refused(sizes, tmp_path):
-    seeded = SCENE | {"run": SCENE["run"] | {"seed": 2}}
-    other, _ = lines_of(tmp_path / "s.toml", text(**seeded))
+    other, _ = lines_of(tmp_path / "s.toml", text(**(SCENE | {"run": SCENE["run"] | {"seed": 2}})))
     with pytest.raises(ResultError):
         by_size([sizes[0], other])
