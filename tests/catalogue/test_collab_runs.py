@@ -84,7 +84,7 @@ LITTLE = ("owners.count=4", "owners.records=50", "run.updates=20", "run.replicat
 
 def test_polar_s_variants(tmp_path):
     """The text's is as published, run once and said so; the sound one has noise and an ε."""
-    [figure] = polar.NAMED
+    [figure] = polar.FIGURES
     lines = []
     found = verify(
         [figure], tmp_path, full=False, workers=1, variants=EVERY, more=LITTLE, say=lines.append
