@@ -2,8 +2,8 @@
 
 That is the reference, the schema, the tables of the parts, what ``asyncdp list`` says of privacy,
 the pages of verification, the picture of the house, the list of studies, and the goldens of event
-order, of the network, of screens, of reports and of refused calls. Read the differences like code.
-``--notebook`` also runs the researcher's notebook and writes its output.
+order, of the network, of screens, of pages, of refused calls and of pictures. Read the differences
+like code. ``--notebook`` also runs the researcher's notebook and writes its output.
 """
 
 import re
@@ -30,6 +30,7 @@ GOLDENS = (
     "tests/unit/reports/test_page.py::test_a_page_reads_as_it_is_kept",
     "tests/unit/reports/test_forecast_page.py::test_a_page_reads_as_it_is_kept",
     "tests/unit/api/test_wrong_arguments.py::test_calls_are_refused_as_the_session_shows",
+    "tests/unit/figures",
 )
 """Tests that compare with files, which ``--regen-all`` writes."""
 

@@ -11,6 +11,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.tables import table
+
+TABLE = table(__file__, "reported.toml")
+
 
 def best_times(*works: Callable[[], object], rounds: int = 9) -> list[float]:
     """Return the least CPU time (s) of each work over the rounds, taken in turn.
@@ -77,3 +81,16 @@ def report(
 def figure(value: float) -> str:
     """Return a number > 0 to three digits, without an exponent."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")
+
+
+def told(
+    record_property: Callable[[str, object], None],
+    name: str,
+    ours: float,
+    baseline: float,
+    **sizes: object,
+) -> None:
+    """Report a measurement that the table of benchmarks describes; ``sizes`` go into its words."""
+    said = dict(TABLE[name])
+    words = {key: said.pop(key).format(**sizes) for key in ("what", "against")}
+    report(record_property, **words, ours=ours, baseline=baseline, **said)

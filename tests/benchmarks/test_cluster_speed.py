@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
-from tests.benchmarks.ratio import report
+from tests.benchmarks.ratio import told
 from tests.benchmarks.test_sweep_speed import file
 from tests.clustered import clustered
 
@@ -56,12 +56,7 @@ def test_what_a_cell_costs_on_a_cluster(tmp_path, record_property):
         work = partial(sweep, many, tmp_path / "there", address=cluster.address)
         busy, lasted = cpu(cluster, work)
     there = busy - idle * lasted / waited  # heartbeats are not the cells'
-    report(
-        record_property,
-        f"CPU time of each of {CELLS} cells on a Dask cluster, 20 owners, 100 updates",
-        ours=1e3 * there / CELLS,
-        baseline=1e3 * here / CELLS + MOST_MS,
-        against=f"the same in one process and {MOST_MS:g} ms",
-        unit="ms",
-        at_least=1.0,
-    )
+    told(
+        record_property, "cluster", 1e3 * there / CELLS, 1e3 * here / CELLS + MOST_MS,
+        cells=CELLS, most=MOST_MS,
+    )  # fmt: skip

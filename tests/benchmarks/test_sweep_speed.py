@@ -1,6 +1,9 @@
-"""Sweeps: two workers against one, and many cells against few."""
+"""Speed of sweeps, of figure 5 at full size, and of the command line's start."""
 
+import subprocess
+import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -10,8 +13,10 @@ from asyncdp_sim.runs.replicates import learn_all, processes, simulate_some
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.grid import TOGETHER
 from asyncdp_sim.sweeps.sweep import sweep
+from scenarios import entry
 from tests import scenes
-from tests.benchmarks.ratio import report
+from tests.benchmarks.loops import from_records, gossip
+from tests.benchmarks.ratio import best_times, told
 from tests.benchmarks.swept import swept
 
 pytestmark = pytest.mark.benchmark
@@ -50,8 +55,7 @@ def learning_alone(scenario):
     with processes(1) as here:
         began = time.process_time()
         for first in range(0, len(tasks), TOGETHER):
-            some = tasks[first : first + TOGETHER]
-            learn_all(some, scenario.run.seed, numbers, traces, here)
+            learn_all(tasks[first : first + TOGETHER], scenario.run.seed, numbers, traces, here)
         return time.process_time() - began
 
 
@@ -64,15 +68,7 @@ def test_a_cell_costs_little_besides_learning(tmp_path, record_property):
     began = time.process_time()
     sweep(many, tmp_path / "many")
     ours = time.process_time() - began
-    report(
-        record_property,
-        "CPU time of a cell of 1,000 that share a network, 20 owners, 100 updates",
-        ours=ours,
-        baseline=learning_alone(many) + MOST_MS,
-        against=f"its learning alone and {MOST_MS:g} ms",
-        unit="ms",
-        at_least=1.0,
-    )
+    told(record_property, "a cell", ours, learning_alone(many) + MOST_MS, most=MOST_MS)
 
 
 def test_two_workers_do_the_work_of_one_once(tmp_path, record_property):
@@ -80,32 +76,62 @@ def test_two_workers_do_the_work_of_one_once(tmp_path, record_property):
     two, one = (
         swept(sized, tmp_path / f"{workers}", workers=workers).seconds for workers in (2, 1)
     )
-    report(
-        record_property,
-        "CPU time of a sweep of 48 cells that share nothing, 2 workers",
-        ours=two,
-        baseline=one,
-        against="1 worker",
-        at_least=1 / 1.2,
-    )
+    told(record_property, "two workers", two, one)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_memory_does_not_grow_with_the_number_of_cells(workers, tmp_path, record_property):
+    sizes = {"replicates": 4, "updates": 100}
     few, many = (
-        swept(
-            file(tmp_path, cells=cells, replicates=4, updates=100),
-            tmp_path / str(cells),
-            workers=workers,
-        ).peak_mib
+        swept(file(tmp_path, cells=cells, **sizes), tmp_path / str(cells), workers=workers).peak_mib
         for cells in (100, 400)
     )
-    report(
-        record_property,
-        f"peak memory of 400 small cells, {workers} worker{'s' * (workers > 1)}",
-        ours=many,
-        baseline=few,
-        against="100 such cells",
-        unit="MiB",
-        at_least=1 / 1.1,
-    )
+    named = f"{workers} worker{'s' * (workers > 1)}"
+    told(record_property, "memory of cells", many, few, workers=named)
+
+
+# Async, figure 5 at full size: 100 cells of 100 runs of 1000 updates, against the usual loop.
+
+
+TIMED = 100
+"""Updates of the loop that are timed at every size; the rest is extrapolated."""
+MOST_GIB = 1.0
+
+
+def recomputing(scenario):
+    """Return the seconds of a loop for one run at this size, from its first updates."""
+    problem = prepare(scenario, build_dataset(scenario))
+    x, y = problem.records.features, problem.records.targets
+    steps, updates = problem.task.steps, scenario.run.updates
+    work = partial(
+        gossip, from_records(x, y), problem.task.reply.noise.scale,
+        n_owners=len(x), p=steps.n_features, updates=TIMED, sigma=scenario.model.sigma,
+        rate=scenario.algorithm.rho / (updates**2 * scenario.model.sigma),
+    )  # fmt: skip
+    [seconds] = best_times(work, rounds=3)
+    return seconds * updates / TIMED
+
+
+def test_figure_5_at_full_size(tmp_path, record_property):
+    scenario = entry("async-05").scenario()
+    cells = [scenario.cell(chosen) for chosen in scenario.grid()]
+    assert sum(cell.run.replicates * cell.run.updates for cell in cells) == 10**7
+    run = swept(entry("async-05").file, tmp_path / "figure", workers=2)
+    sizes = {cell.records: cell for cell in cells}
+    of_size = {records: recomputing(cell) for records, cell in sizes.items()}
+    loop = sum(of_size[cell.records] * cell.run.replicates for cell in cells)
+    told(record_property, "figure 5", run.seconds, loop)
+    told(record_property, "figure 5, memory", run.peak_mib, MOST_GIB * 1024)
+
+
+# Time that the command line takes to answer, against the imports that it cannot do without.
+
+
+def python(code, *arguments):
+    subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True)
+
+
+def test_help(record_property):
+    help_asked = partial(python, "import asyncdp_sim.cli as c; c.main()", "--help")
+    ours, baseline = best_times(help_asked, partial(python, "import typer, rich"), rounds=25)
+    told(record_property, "help", ours, baseline)

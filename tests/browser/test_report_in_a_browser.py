@@ -61,9 +61,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     kept = place / "forecast.json"
     made = forecast(scenario(), judged=Asked(own_best="linear"))
     kept.write_text(as_json(made), encoding="utf-8")
-    of = {"run": [first], "sweep": [swept(place / "sweep")], "comparison": [first, second],
-          "forecast": [kept]}  # fmt: skip
-    return {name: write_report(of[name], place / f"{name}.html") for name in of}
+    shown = {
+        "run": [first], "sweep": [swept(place / "sweep")], "comparison": [first, second],
+        "forecast": [kept],
+    }  # fmt: skip
+    return {name: write_report(of, place / f"{name}.html") for name, of in shown.items()}
 
 
 @pytest.fixture(scope="module")
@@ -80,21 +82,17 @@ def violations(shown: Any) -> list[str]:
 
 @pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", ["run", "sweep", "comparison", "forecast"])
-def test_axe_finds_nothing_on_a_report(
-    browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
-) -> None:
+def test_axe_finds_nothing_on_a_report(browser, pages, name, size, scheme):
     assert violations(opened(browser, pages[name], size, scheme)) == []
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", SITE)
-def test_axe_finds_nothing_in_the_docs(
-    browser: Any, site: Path, name: str, size: str, scheme: str
-) -> None:
+def test_axe_finds_nothing_in_the_docs(browser, site, name, size, scheme):
     assert violations(opened(browser, site / f"{name}.html", size, scheme)) == []
 
 
-def test_axe_would_find_a_picture_without_words(browser: Any, pages: dict[str, Path]) -> None:
+def test_axe_would_find_a_picture_without_words(browser, pages):
     shown = opened(browser, pages["run"])
     shown.execute_script("document.querySelector('main').append(new Image())")
     assert [found.partition(":")[0] for found in violations(shown)] == ["image-alt"]
@@ -119,9 +117,7 @@ def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
 @pytest.mark.parametrize("name", ["run", "sweep", "forecast"])
-def test_no_error_no_other_address_and_nothing_too_wide(
-    browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
-) -> None:
+def test_no_error_no_other_address_and_nothing_too_wide(browser, pages, name, size, scheme):
     shown = opened(browser, pages[name], size, scheme)
     assert shown.get_log("browser") == []
     asked = [each["message"] for each in shown.get_log("performance")]
@@ -140,9 +136,7 @@ def test_no_error_no_other_address_and_nothing_too_wide(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pictures_of_the_site_stand_on_the_page_itself(
-    browser: Any, site: Path, scheme: str
-) -> None:
+def test_pictures_of_the_site_stand_on_the_page_itself(browser, site, scheme):
     shown = opened(browser, site / "index.html", scheme=scheme)
     ground, letters = of_picture(shown, ".md-typeset img", scheme)
     assert ground == pytest.approx(luminance(shown, "backgroundColor"), abs=1)
@@ -192,7 +186,7 @@ def settle(shown: Any) -> None:
     )
 
 
-def test_zoom_and_pan(browser: Any, pages: dict[str, Path]) -> None:
+def test_zoom_and_pan(browser, pages):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
@@ -224,14 +218,14 @@ def test_zoom_and_pan(browser: Any, pages: dict[str, Path]) -> None:
     assert shown.get_log("browser") == []
 
 
-def test_an_owners_name_runs_nothing(browser: Any, pages: dict[str, Path]) -> None:
+def test_an_owners_name_runs_nothing(browser, pages):
     """An alert would stop the driver, and the name would be an element."""
     shown = opened(browser, pages["run"])
     assert shown.execute_script("return document.scripts.length") == 1
     assert "alert('&" in shown.execute_script("return document.body.innerText")
 
 
-def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> None:
+def test_a_script_of_others_is_refused(browser, pages):
     """Were one ever to come in, the page's own policy keeps it from running."""
     page = pages["run"].with_name("spoilt.html")
     text = pages["run"].read_text("utf-8")
@@ -241,7 +235,7 @@ def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> 
     assert any("Content Security Policy" in each["message"] for each in shown.get_log("browser"))
 
 
-def test_arrow_keys_choose_the_budget_of_a_forecast(browser: Any, pages: dict[str, Path]) -> None:
+def test_arrow_keys_choose_the_budget_of_a_forecast(browser, pages):
     from selenium.webdriver.common.keys import Keys
 
     shown = opened(browser, pages["forecast"])
@@ -261,7 +255,7 @@ def test_arrow_keys_choose_the_budget_of_a_forecast(browser: Any, pages: dict[st
     assert shown.get_log("browser") == []
 
 
-def test_on_paper_nothing_is_left_to_click(browser: Any, pages: dict[str, Path]) -> None:
+def test_on_paper_nothing_is_left_to_click(browser, pages):
     shown = opened(browser, pages["sweep"])
     shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     hidden = "return [...document.querySelectorAll('.tools')].every(e => !e.offsetParent)"

@@ -32,11 +32,10 @@ NAMES = [found.name for found in ENTRIES if found.name not in DRAWN]
 
 def small(found: Entry) -> Scenario:
     """Return an entry with little to do."""
-    tabular = hasattr(found.scenario().data, "public_records")
-    public = ("data.public_records=200",) if tabular else ()
-    gossip = hasattr(found.scenario().algorithm, "rho")
-    mild = ("algorithm.rho=0.1",) if gossip else ()  # fit for few updates: it does not diverge
-    data = found.scenario().data
+    data, algorithm = found.scenario().data, found.scenario().algorithm
+    public = ("data.public_records=200",) if hasattr(data, "public_records") else ()
+    # fit for few updates: it does not diverge
+    mild = ("algorithm.rho=0.1",) if hasattr(algorithm, "rho") else ()
     by_target = data.says_records and data.split_column is None  # then the split says how many
     little = FEW if by_target else SMALL
     return found.scenario((*little, *public, *mild, *TABLE["besides"].get(found.name, ())))
@@ -53,21 +52,14 @@ def test_the_list_is_not_empty():
 
 @together
 @EACH
-def test_loads_under_its_own_name_and_says_what_it_is(found):
-    scenario = found.scenario()
+def test_loads_under_its_own_name_says_what_it_is_and_makes_every_choice(found):
+    """T, ε and the step have no default where a paper or a user must choose."""
+    scenario, text = found.scenario(), found.file.read_text(encoding="utf-8")
     assert scenario.id == found.name == found.file.stem
     assert scenario.title != ""
     assert len(scenario.description.strip()) > 40
     assert scenario.source != ""
     assert getattr(scenario.data, "path", None) is None  # no file of ours is needed
-
-
-@together
-@EACH
-def test_names_every_choice_of_the_papers_for_itself(found):
-    """T, ε and the step have no default where a paper or a user must choose."""
-    text = found.file.read_text(encoding="utf-8")
-    scenario = found.scenario()
     step = "rho" if hasattr(scenario.algorithm, "rho") else "step"
     noisy = ("epsilon", "noise") if scenario.privacy.hides else ()
     for key in ("seed", "replicates", "updates", step, "mechanism", *noisy):
@@ -193,8 +185,7 @@ def test_the_program_runs_and_draws_and_never_overwrites(scenarios, here):
 
 def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(scenarios, tmp_path):
     """The command draws a finished result again; it must be the result that was asked for."""
-    other = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
-    write(run(other), tmp_path / "result")
+    write(run(entry("lending-timing").scenario((*SMALL, "run.seed=99"))), tmp_path / "result")
     settings = [word for setting in SMALL for word in ("--set", setting)]
     code, _, err = scenarios("lending-timing", "--out", str(tmp_path / "result"), *settings)
     assert code == 2

@@ -8,10 +8,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from asyncdp_sim.privacy.mechanisms import GaussianMechanism
-from asyncdp_sim.results import Sweep
 from scenarios.beyond import decor, devices
-from scenarios.papers.figure import AS_PUBLISHED
-from tests.catalogue.verdicts import verdicts
+from tests.catalogue.verdicts import once, verdicts, verified
 
 # Five devices of unequal speed (arXiv 2505.07041): the verdicts, and mistakes that change them.
 
@@ -29,16 +27,14 @@ def epsilon(mu: float) -> float:
     return float(brentq(lambda e: delta(e, mu) - DELTA, 1e-9, 100.0))
 
 
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    out = tmp_path_factory.mktemp("devices")
-    assert [each.verdict for each in verdicts(FIGURE, out)] == ["agrees"] * len(FIGURE.claims)
-    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+devices_run = once(FIGURE)
 
 
 @pytest.mark.long
-def test_the_fast_pay_what_gaussian_composition_says(sweep):
+def test_the_fast_pay_what_gaussian_composition_says(devices_run):
     """As published: 6 to 10 times the updates, and up to 5 times the ε."""
+    sweep = devices_run.sweep
+    assert devices_run.differ == {}
     owners = sweep.cells[0].result.frame("owners").groupby("owner").mean()
     fast, slow = owners.loc[1], owners.loc[5]
     whole = brentq(lambda mu: epsilon(mu) - 10.0, 0.1, 10.0)  # 1000 answers cost ε = 10
@@ -66,10 +62,9 @@ _, USERS = decor.RESULTS
 
 @pytest.mark.long
 def test_distances_agree_with_what_was_published(tmp_path):
-    assert [each.verdict for each in verdicts(USERS, tmp_path)] == ["agrees"] * 6
-    swept = Sweep.read(tmp_path / USERS.name / AS_PUBLISHED)
-    [ran] = [cell.result for cell in swept.cells[:1]]
-    assert ran.manifest["summary"]["private"]
+    found = verified(USERS, tmp_path)
+    assert (len(found.found), found.differ) == (6, {})
+    assert found.sweep.cells[0].result.summary["private"]
 
 
 @pytest.mark.nightly
@@ -82,4 +77,5 @@ def test_noise_of_half_or_twice_the_size_fails(factor, tmp_path, monkeypatch):
         return replace(noise, scale=factor * noise.scale)
 
     monkeypatch.setattr(GaussianMechanism, "noise", wrong)
-    assert [each.verdict for each in verdicts(USERS, tmp_path)] == ["fails"] * 6
+    found = verified(USERS, tmp_path)
+    assert found.differ == dict.fromkeys(found.found, "fails")

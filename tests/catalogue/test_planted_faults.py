@@ -1,6 +1,6 @@
 """Faults planted into the runs of each figure turn a row of it red, wherever they enter."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
@@ -19,7 +19,7 @@ from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.run import run
 from scenarios.papers import FIGURES, collab_optimum, exact
 from scenarios.papers.claims import SENTENCES, Judged, judge
-from scenarios.papers.figure import AS_PUBLISHED, SOUND, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED, SOUND
 from scenarios.papers.lending import CONSTANT, LAW_WITHIN
 from scenarios.papers.replayed import DRAWS, scale_claims
 from tests.one_in import one_in
@@ -210,21 +210,34 @@ def expected(name: str) -> dict[str, set[str]]:
     return IN_ROUNDS if int(name[-2:]) <= 6 else NO_FEATURES
 
 
-def red(name: str, folder: Path) -> set[str]:
-    """Run a few updates of a figure's first cell; return which rows are not as they must be."""
+def judged(
+    name: str, variant: str, folder: Path, more: Sequence[str], *begins: str
+) -> list[Judged]:
+    """Run a few updates of a figure's first cell; judge its rows that begin so."""
     figure = NAMED[name]
+    forget()
+    write(run(figure.scenario(variant, full=True, more=tuple(more)).base()), folder)
+    swept = {variant: Sweep(folder, (), (Cell(0, {}, Result.read(folder)),), ())}
+    claims = [claim for claim in figure.claims if claim.quantity.startswith(begins)]
+    found = judge("", variant, claims, swept)
+    forget()
+    return found
+
+
+def red(name: str, folder: Path) -> set[str]:
+    """Return which rows of a figure are not as they must be."""
     variant = SOUND if name == "polar-03" else AS_PUBLISHED
-    scenario = figure.scenario(variant, full=True, more=FIGURE[name])
-    forget()
-    write(run(scenario.base()), folder)
-    cell = Cell(0, {}, Result.read(folder))
-    judged: list[Judged] = []
-    for claim in figure.claims:
-        if claim.quantity.startswith(tuple(ROWS.values())):
-            judged += judge("", variant, [claim], {variant: Sweep(folder, (), (cell,), ())})
-    forget()
-    wrong = [each.quantity for each in judged if each.verdict != "agrees"]
+    found = judged(name, variant, folder, FIGURE[name], *ROWS.values())
+    wrong = [each.quantity for each in found if each.verdict != "agrees"]
     return {row for row, begins in ROWS.items() if any(q.startswith(begins) for q in wrong)}
+
+
+def planted() -> Iterator[str]:
+    """Yield each fault while it is planted."""
+    for fault, plant in FAULTS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            yield fault
 
 
 def test_every_figure_that_learns_is_here():
@@ -235,12 +248,7 @@ def test_every_figure_that_learns_is_here():
 @one_in(4, "name", FIGURE)
 def test_rows_that_faults_turn_red(name, tmp_path):
     assert red(name, tmp_path / "sound") == set()
-    found = {}
-    for fault, plant in FAULTS.items():
-        with pytest.MonkeyPatch.context() as patch:
-            plant(patch)
-            found[fault] = red(name, tmp_path / fault)
-    assert found == expected(name)
+    assert {fault: red(name, tmp_path / fault) for fault in planted()} == expected(name)
 
 
 ORDER_ALONE = {"async-02": (), "async-04": BANKS, "async-09": HOSPITALS}
@@ -249,14 +257,9 @@ ORDER_ALONE = {"async-02": (), "async-04": BANKS, "async-09": HOSPITALS}
 
 @pytest.mark.parametrize("name", ORDER_ALONE)
 def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
-    few = ORDER_ALONE[name]
-
     def verdicts(folder):
-        write(run(NAMED[name].scenario(AS_PUBLISHED, full=True, more=few).base()), folder)
-        forget()
-        swept = {AS_PUBLISHED: Sweep(folder, (), (Cell(0, {}, Result.read(folder)),), ())}
-        claims = [each for each in NAMED[name].claims if each.quantity.startswith("shares of")]
-        return [each.verdict for each in judge("", AS_PUBLISHED, claims, swept)]
+        found = judged(name, AS_PUBLISHED, folder, ORDER_ALONE[name], "shares of")
+        return [each.verdict for each in found]
 
     assert verdicts(tmp_path / "sound") == ["agrees"]
     FAULTS["i_k by another law"](monkeypatch)
@@ -276,12 +279,8 @@ def test_the_optimum_sees_other_steps(tmp_path):
         return collab_optimum.off(Result.read(folder / "cell-0000")) > collab_optimum.CLOSE
 
     assert not is_off(tmp_path / "sound")
-    found = set()
-    for fault, plant in FAULTS.items():
-        with pytest.MonkeyPatch.context() as patch:
-            plant(patch)
-            found |= {fault} if is_off(tmp_path / fault) else set()
-    assert found == {"step × 0.8", "step × 1.3", "T of the steps", "a stale read"}
+    off = {fault for fault in planted() if is_off(tmp_path / fault)}
+    assert off == {"step × 0.8", "step × 1.3", "T of the steps", "a stale read"}
 
 
 # Twice the noise, or half of it, turns a row of each figure red, wherever it comes from.
@@ -293,13 +292,10 @@ TABLES = TABLE["tables"]
 """A figure of each table, and what makes its records few."""
 
 
-def rows(figure: PaperFigure, variant: str, folder: Path, *more: str) -> list[Judged]:
+def scale(name: str, variant: str, folder: Path, *more: str) -> Judged:
     """Run one cell, and judge its noise."""
-    scenario = figure.scenario(variant, full=True, more=(*TABLES[figure.name], *FEW_RUNS, *more))
-    write(run(scenario.base()), folder)
-    cell = Cell(0, {}, Result.read(folder))
-    claims = [claim for claim in figure.claims if claim.quantity.startswith("mean |w|")]
-    return judge("", variant, claims, {variant: Sweep(folder, (), (cell,), ())})
+    [row] = judged(name, variant, folder, (*TABLES[name], *FEW_RUNS, *more), "mean |w|")
+    return row
 
 
 @together
@@ -322,9 +318,8 @@ def test_windows_are_narrower_than_the_noise_squared():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_noise_is_the_theorems(name, tmp_path):
-    figure = NAMED[name]
-    for variant in figure.variants:
-        [row] = rows(figure, variant, tmp_path / variant)
+    for variant in NAMED[name].variants:
+        row = scale(name, variant, tmp_path / variant)
         assert (row.verdict, row.published) == ("agrees", 1.0), row
 
 
@@ -332,16 +327,11 @@ def test_noise_is_the_theorems(name, tmp_path):
 @pytest.mark.parametrize("name", TABLES)
 def test_other_noise_is_red(name, factor, tmp_path, monkeypatch):
     """In what is declared, and in the scale that is worked out of it."""
-    figure, right = NAMED[name], laplace.scale_of
-    sensitivity: Any = figure.scenario("as-published", full=True).privacy.sensitivity
+    right = laplace.scale_of
+    sensitivity: Any = NAMED[name].scenario(AS_PUBLISHED, full=True).privacy.sensitivity
     setting = f"privacy.sensitivity.bound={factor * sensitivity.bound}"
-    [declared] = rows(figure, "as-published", tmp_path / "declared", setting)
-
-    def scaled(*given: Any) -> Any:
-        return factor * right(*given)
-
-    monkeypatch.setattr(laplace, "scale_of", scaled)
-    [scale] = rows(figure, "as-published", tmp_path / "scale")
-    for found in (declared, scale):
+    declared = scale(name, AS_PUBLISHED, tmp_path / "declared", setting)
+    monkeypatch.setattr(laplace, "scale_of", lambda *given: factor * right(*given))
+    for found in (declared, scale(name, AS_PUBLISHED, tmp_path / "scale")):
         assert found.verdict == "fails"
         assert found.ours == pytest.approx(factor, rel=0.05)

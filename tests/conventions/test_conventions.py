@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 import asyncdp_sim
+from asyncdp_sim.core.specification import kind_of, members
+from tests.conformance.members import FAMILIES, FORMS
 from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +40,7 @@ SEVERAL = TABLE["several"]
 @cache
 def modules() -> list[ast.Module]:
     """Return the package's modules as trees."""
-    files = (ROOT / "asyncdp_sim").rglob("*.py")
-    return [ast.parse(file.read_text("utf-8")) for file in files]
+    return [ast.parse(file.read_text("utf-8")) for file in (ROOT / "asyncdp_sim").rglob("*.py")]
 
 
 def test_a_name_is_of_one_class():
@@ -49,11 +50,16 @@ def test_a_name_is_of_one_class():
     assert shared == SEVERAL.keys()
 
 
+def printed(*command: str, folder: Path = ROOT, check: bool = True, **environment: str) -> str:
+    """Return what a program prints."""
+    how = {"env": os.environ | environment, "capture_output": True, "text": True}
+    return subprocess.run(command, cwd=folder, check=check, **how).stdout
+
+
 def test_start_up_is_light():
     heavy = ("matplotlib", "scipy", "pandas", "pyarrow", "networkx")
     code = f"import sys, asyncdp_sim.cli; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed(sys.executable, "-c", code).strip() == "[]"
 
 
 SMALL = TABLE["small"]
@@ -68,9 +74,7 @@ def test_a_small_run_imports_few_modules_of_ours(tmp_path):
         "except SystemExit as end: assert not end.code\n"
         "print(sum(m.partition('.')[0] == 'asyncdp_sim' for m in sys.modules))"
     )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert int(done.stdout.split()[-1]) <= 170
+    assert int(printed(sys.executable, "-c", code, folder=tmp_path).split()[-1]) <= 170
 
 
 def test_no_figure_waits_for_slow_imports():
@@ -137,9 +141,9 @@ TOP = {
 
 def test_nothing_else_is_kept_at_the_top():
     """A test that worked in the folder of the project left a scenario there, which was kept."""
-    listed = ["git", "ls-files"]
-    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    assert {file.split("/")[0] for file in files.splitlines()} <= TOP
+    assert {
+        file.split("/")[0] for file in printed("git", "ls-files", check=False).splitlines()
+    } <= TOP
 
 
 # The section "Attributes" of a class names what its instances have.
@@ -220,8 +224,8 @@ def test_attributes_in_docstrings_are_those_of_the_class():
 
 # Tests have the same names in every process, whenever it collects them and however it hashes.
 
-COMMAND = (
-    sys.executable, "-m", "pytest", "-o", "addopts=--strict-markers", "--collect-only", "-q",
+COLLECT = (
+    "-m", "pytest", "-o", "addopts=--strict-markers", "--collect-only", "-q",
     "-p", "no:cacheprovider",
 )  # fmt: skip
 
@@ -230,12 +234,8 @@ COMMAND = (
 def test_names_of_tests_depend_neither_on_hashes_nor_on_the_second():
     """Processes of pytest-xdist refuse to begin where they do."""
     first, second = (
-        subprocess.run(
-            COMMAND, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
-        ).stdout.splitlines()
-        for seed in ("1", "2")
-    )  # fmt: skip
+        printed(sys.executable, *COLLECT, PYTHONHASHSEED=seed).splitlines() for seed in "12"
+    )
     assert len(first) > 8000
     assert [line for line in first if "::" in line] == [line for line in second if "::" in line]
 
@@ -265,3 +265,55 @@ def test_texts_are_in_plain_english():
         if (phrases := DIALECT.findall(BREAK.sub(" ", COLUMN.sub("", text))))
     }
     assert found == {}
+
+
+# No code asks which member of a family it has: what it must know is a trait or a method.
+
+
+MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member in members(union)}
+KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
+WITH_A_REASON = {
+    (file, member) for file, told in TABLE["with_a_reason"].items() for member in told["members"]
+}
+"""Type tests that remain; each has its reason where it stands."""
+
+
+def names(node: ast.expr) -> Iterator[str]:
+    """Yield the names of classes in the second argument of ``isinstance``."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute):
+            yield each.id if isinstance(each, ast.Name) else each.attr
+
+
+def asked(text: str) -> Iterator[str]:
+    """Yield every member that some code asks for by type, or by a kind in quotes."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("isinstance", "issubclass") and len(node.args) == 2:
+                yield from (name for name in names(node.args[1]) if name in MEMBERS)
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            of_kind = any(isinstance(each, ast.Attribute) and each.attr == "kind" for each in sides)
+            constants = [c.value for each in sides for c in ast.walk(each) if _is_text(c)]
+            yield from (f"kind {each}" for each in constants if of_kind and each in KINDS)
+            types = [each for each in sides if isinstance(each, ast.Name) and each.id in MEMBERS]
+            yield from (each.id for each in types)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def test_nobody_asks_which_member_it_is():
+    found = {
+        (path.relative_to(ROOT).as_posix(), member)
+        for room in ("asyncdp_sim", "analysis", "scenarios")
+        for path in (ROOT / room).rglob("*.py")
+        for member in asked(path.read_text("utf-8"))
+    }
+    assert found == WITH_A_REASON
+
+
+@pytest.mark.parametrize(("text", "told"), TABLE["told"])
+def test_who_asks_is_told(text, told):
+    assert list(asked(text)) == told

@@ -26,6 +26,11 @@ PROSE = " ".join(README.split())
 HOME = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
+def one_line(name: str) -> str:
+    """Return the words of a page, in one line."""
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
 def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [(_, example)] = fenced(FILE, "python")
@@ -78,10 +83,7 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 @pytest.mark.long
 def test_the_main_command_draws_the_picture_and_its_sentence(
-    tmp_path,
-    monkeypatch,
-    command,
-    capsys,
+    tmp_path, monkeypatch, command, capsys
 ):
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
     asked = main.rpartition("bin/asyncdp ")[2].split()
@@ -117,20 +119,18 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
 
 
 def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
-    first = README.partition("\n## ")[0].splitlines()
-    assert len(first) <= 40
+    assert len(README.partition("\n## ")[0].splitlines()) <= 40
     assert (ROOT / "docs/pictures/twenty-small-banks.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.documents
 def test_other_loans_give_the_same_answer(tmp_path):
     """The sentence on other seeds: no smaller ψ at ε = 0.1, for 15 to 20 banks at ε = 10."""
-    home = " ".join(HOME.split())
+    home = one_line("docs/index.md")
     [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", home)[0]
     gains = []
     for seed in range(2, 9):
-        scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
-        sweep(scenario, tmp_path / str(seed))
+        sweep(entry("twenty-small-banks").scenario((f"run.seed={seed}",)), tmp_path / str(seed))
         drawn = break_even.FIGURE.picture(Sweep.read(tmp_path / str(seed))).table
         at = [drawn["fits_better"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
         assert at[0] == 0
@@ -140,9 +140,9 @@ def test_other_loans_give_the_same_answer(tmp_path):
 
 @pytest.mark.documents
 def test_the_lessons_are_those_of_the_runs(tmp_path, command):
-    page = " ".join((ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8").split())
-    assert "ψ grows from 12 to 80" in page
-    assert "ends at ψ = 0.023" in page
+    lessons = one_line("docs/catalogue.md")
+    assert "ψ grows from 12 to 80" in lessons
+    assert "ends at ψ = 0.023" in lessons
     one_step = ("run", "lending-sound", "--set", "privacy.epsilon=0.1", "--out")
     assert "median 79.9," in command.done(*one_step, tmp_path / "sound").out
     lesson = command.done("run", "lending-convergence", "--out", tmp_path / "published").out
@@ -165,12 +165,12 @@ def test_commands_named_are_commands():
 
 def test_rows_of_speed_are_those_that_were_measured():
     measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").splitlines()
-    page = (ROOT / "docs" / "how-long.md").read_text(encoding="utf-8")
-    [table] = re.findall(r"^\| what \| ours .*\n\| ---.*\n((?:\|.*\n)+)", page, re.M)
+    text = (ROOT / "docs" / "how-long.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\| what \| ours .*\n\| ---.*\n((?:\|.*\n)+)", text, re.M)
     rows = table.splitlines()
     assert len(rows) == 4
     assert [row for row in rows if row not in measured] == []
-    [growth] = re.findall(r"^\| what grows \| by .*\n\|---.*\n((?:\|.*\n)+)", page, re.M)
+    [growth] = re.findall(r"^\| what grows \| by .*\n\|---.*\n((?:\|.*\n)+)", text, re.M)
     for line in growth.splitlines():
         what, sizes, times = (cell.strip() for cell in line.strip("|").split("|"))
         [row] = [each for each in measured if each.startswith(f"| {re.split(r'[ ,]', what)[0]} | ")]
@@ -178,9 +178,8 @@ def test_rows_of_speed_are_those_that_were_measured():
         assert (sizes, times) == (" to ".join(ends[0]), " to ".join(ends[1]))
         if what == "replicates":
             least, most = (float(end.removesuffix(" s")) for end in ends[1])
-            assert f"1,000 times as many replicates take {most / least:.0f} times as long" in (
-                " ".join(page.split())
-            )
+            said = f"1,000 times as many replicates take {most / least:.0f} times as long"
+            assert said in one_line("docs/how-long.md")
 
 
 def test_what_epsilon_hides_is_as_the_page_says():
@@ -205,9 +204,7 @@ def test_pages_that_are_linked_are_there():
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
-def test_what_an_index_shows_has_no_link_and_its_example_runs(
-    capsys,
-):
+def test_what_an_index_shows_has_no_link_and_its_example_runs(capsys):
     """It is shown without the repository, whose address nobody knows."""
     page = ROOT / "PACKAGE.md"
     assert "](" not in page.read_text(encoding="utf-8")
@@ -246,29 +243,18 @@ def test_the_decision_in_words_is_that_of_the_session():
     assert "No single bank certainly gains or does worse" in PROSE
     [most] = re.findall(r"^Break-even ε +none up to ε = (\S+), the largest tried$", README, re.M)
     assert f"at no ε up to {most} does the average bank gain." in PROSE
-    home = " ".join(HOME.split())
+    home = one_line("docs/index.md")
     assert f"it is {verdict} whether the average bank gains" in home
-    assert (
-        f"is off by {own} percentage points, the joint one adapted to its loans by {adapted};"
-        in home
-    )
+    parts = f"is off by {own} percentage points, the joint one adapted to its loans by {adapted};"
+    assert parts in home
     assert f"the gain is {gain} (95 % interval {ends})." in home
 
 
-@pytest.mark.parametrize(
-    ("page", "ends", "sentence"),
-    [
-        (
-            "docs/one-hospital.md",
-            r"undecided for North .*? interval (-\S+) to (\S+)\)",
-            "from a loss of {0:.2f} days to a gain of {1:.2f} days, so the verdict is",
-        ),
-    ],
-)
-def test_a_sentence_on_an_interval_has_the_ends_that_are_shown_above_it(page, ends, sentence):
-    text = " ".join((ROOT / page).read_text("utf-8").split())
-    (low, high), *_ = re.findall(ends, text)
-    assert sentence.format(-float(low), float(high) + 1e-9) in text
+def test_a_sentence_on_an_interval_has_the_ends_that_are_shown_above_it():
+    text = one_line("docs/one-hospital.md")
+    (low, high), *_ = re.findall(r"undecided for North .*? interval (-\S+) to (\S+)\)", text)
+    loss, gain = f"a loss of {-float(low):.2f} days", f"a gain of {float(high) + 1e-9:.2f} days"
+    assert f"from {loss} to {gain}, so the verdict is" in text
 
 
 # Blocks of Python on pages of ``docs`` work as they stand there, one after the other.

@@ -46,10 +46,7 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
         "## Versions\n" + _versions(found["versions"]),
         "## What is not covered\n" + _listed(not_covered(found)),
     ]
-    return {
-        PAGE: "\n".join(blocks),
-        ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}",
-    }
+    return {PAGE: "\n".join(blocks), ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}"}
 
 
 def newest(folder: Path = FOLDER) -> str:
@@ -103,10 +100,9 @@ def _spread(found: Mapping[str, Found]) -> str:
     spread = f"{rms(everything):.3f}" if len(everything) > 0 else NONE
     most = max((abs(each.z) for each in everything), default=np.nan)
     failed = sorted({test for each in found.values() for test in each["failed"]})
-    lines = _listed([f"failed: `{test}`" for test in failed])
     return (
         f"RMS z of all {len(everything)} scores: {spread}; the largest |z| is {most:.2f}. "
-        f"{len(failed)} tests failed.\n{lines}"
+        f"{len(failed)} tests failed.\n{_listed([f'failed: `{test}`' for test in failed])}"
     )
 
 

@@ -1,9 +1,9 @@
 """The parts of the nightly run: what each consists of, and how its items are run."""
 
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.mutants.hunt import hunt
 from tests.mutants.mutant import MUTANTS
@@ -18,37 +18,38 @@ FUZZ = TABLE["fuzz"]
 """Files with tests at nightly size whose inputs are drawn, and which count what they try."""
 
 
-class Part(ABC):
-    """A part of the nightly run; what it found of each item is kept by the part's name."""
+class Part(NamedTuple):
+    """A part of the nightly run; what it found of each item is kept by the part's name.
 
-    @abstractmethod
-    def items(self) -> list[str]:
-        """Return the names of what it consists of."""
+    Attributes
+    ----------
+    items : callable
+        Returns the names of what it consists of.
+    run : callable
+        Runs items; yields each with what was found, fresh seeds from one number.
+    """
 
-    @abstractmethod
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
-        """Run items; yield each with what was found, fresh seeds from one number."""
+    items: Callable[[], list[str]]
+    run: Callable[[Sequence[str], int], Iterator[tuple[str, Found]]]
 
 
-class Oracles(Part):
-    """Files of tests that oracles name, those of ``tests/verification`` whole."""
+def files_of_oracles() -> list[str]:
+    """Return files of tests that oracles name, those of ``tests/verification`` whole."""
+    return [*_named(), *(f"verification/test_{name}.py" for name in about_no_kind())]
 
-    def items(self) -> list[str]:
-        """Return the files."""
-        return [*_named(), *(f"verification/test_{name}.py" for name in about_no_kind())]
 
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
-        """Yield of each file its tests that passed or not, and the scores of each."""
-        for item in items:
-            found = list(reports(chosen_of(item), seed))
-            yield (
-                item,
-                {
-                    "passed": [each.test for each in found if each.outcome == "passed"],
-                    "failed": {each.test: each.why for each in found if each.outcome != "passed"},
-                    "scores": {each.test: s for each in found if (s := each.recorded("score"))},
-                },
-            )
+def run_oracles(items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
+    """Yield of each file its tests that passed or not, and the scores of each."""
+    for item in items:
+        found = list(reports(chosen_of(item), seed))
+        yield (
+            item,
+            {
+                "passed": [each.test for each in found if each.outcome == "passed"],
+                "failed": {each.test: each.why for each in found if each.outcome != "passed"},
+                "scores": {each.test: s for each in found if (s := each.recorded("score"))},
+            },
+        )
 
 
 def _named() -> list[str]:
@@ -72,66 +73,44 @@ def chosen_of(file: str) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-class Mutants(Part):
-    """Planted mistakes, each of which a test must notice."""
-
-    def items(self) -> list[str]:
-        """Return the names of all mutants."""
-        return [each.name for each in MUTANTS]
-
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG002
-        """Yield of each mutant the test that noticed it."""
-        chosen = [each for each in MUTANTS if each.name in set(items)]
-        with tempfile.TemporaryDirectory() as folder:
-            for found in hunt(chosen, Path(folder)):
-                yield found.mutant.name, {"noticed_by": found.killer}
+def run_mutants(items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG001
+    """Yield of each planted mistake the test that noticed it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for found in hunt([each for each in MUTANTS if each.name in set(items)], Path(folder)):
+            yield found.mutant.name, {"noticed_by": found.killer}
 
 
-class Versions(Part):
-    """The whole suite on the oldest declared versions and on the newest."""
-
-    def items(self) -> list[str]:
-        """Return the environments."""
-        return [str(each) for each in matrix.ALL]
-
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG002
-        """Yield of each environment how its suite ended, and the packages' versions."""
-        chosen = [each for each in matrix.ALL if str(each) in set(items)]
-        for found in matrix.run(ROOT / ".versions", ["-n", "2"], chosen):
-            yield str(found.environment), {
-                "passed": found.passed, "said": found.said, "packages": found.packages,
-            }  # fmt: skip
+def run_versions(items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG001
+    """Yield of each environment how the whole suite ended, and the packages' versions."""
+    chosen = [each for each in matrix.ALL if str(each) in set(items)]
+    for found in matrix.run(ROOT / ".versions", ["-n", "2"], chosen):
+        yield str(found.environment), {
+            "passed": found.passed, "said": found.said, "packages": found.packages,
+        }  # fmt: skip
 
 
-class Fuzz(Part):
-    """Inputs with mistakes in them, random networks, programs that are killed."""
-
-    def items(self) -> list[str]:
-        """Return the files of tests."""
-        return list(FUZZ)
-
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
-        """Yield of each file its tests at nightly size: inputs tried, escapes, outcome."""
-        for item in items:
-            yield (
-                item,
-                {
-                    "tests": {
-                        each.test: {
-                            "outcome": each.outcome,
-                            "tried": sum(each.recorded("tried")),
-                            "escapes": sum(each.recorded("escapes")),
-                            "why": each.why,
-                        }
-                        for each in reports([item], seed, "nightly")
+def run_fuzz(items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
+    """Yield of each file its tests at nightly size: inputs tried, escapes, outcome."""
+    for item in items:
+        yield (
+            item,
+            {
+                "tests": {
+                    each.test: {
+                        "outcome": each.outcome,
+                        "tried": sum(each.recorded("tried")),
+                        "escapes": sum(each.recorded("escapes")),
+                        "why": each.why,
                     }
-                },
-            )
+                    for each in reports([item], seed, "nightly")
+                }
+            },
+        )
 
 
-PARTS: dict[str, Part] = {
-    "oracles": Oracles(),
-    "mutants": Mutants(),
-    "versions": Versions(),
-    "fuzz": Fuzz(),
+PARTS = {
+    "oracles": Part(files_of_oracles, run_oracles),
+    "mutants": Part(lambda: [each.name for each in MUTANTS], run_mutants),
+    "versions": Part(lambda: [str(each) for each in matrix.ALL], run_versions),
+    "fuzz": Part(lambda: list(FUZZ), run_fuzz),
 }

@@ -9,7 +9,7 @@ from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, prune, stamp
 from tests.nightly.page import Score, newest, pages, rms
-from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of
+from tests.nightly.parts import FUZZ, PARTS, chosen_of
 from tests.nightly.reports import ROOT, _placeless, reports
 from tests.oracles import oracles
 
@@ -146,7 +146,7 @@ def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch):
 @pytest.mark.long
 def test_scores_come_back_from_a_run(tmp_path):
     """Of one small file, through pytest and back."""
-    [(item, found)] = Oracles().run(["verification/test_gossip_views.py"], 1)
+    [(item, found)] = PARTS["oracles"].run(["verification/test_gossip_views.py"], 1)
     assert (item, found["failed"]) == ("verification/test_gossip_views.py", {})
     assert len(found["passed"]) >= 3
     test = "verification/test_fedasync.py::test_the_mean_model_is_that_of_gradient_descent"

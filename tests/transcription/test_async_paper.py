@@ -66,10 +66,9 @@ def test_figure_7_is_over_banks():
     assert scenario.algorithm.initial == paper.start_of_many
     assert scenario.model.theta_max == paper.theta_max_of_many
     assert scenario.run.alone  # ψ(θ_1*)
-    alike = entry("lending-convergence").scenario().plain()
     assert scenario.data.drift  # the table's banks are in order of date
     differ = ("records", "record_every", "alone", "initial", "theta_max", "drift")
-    assert same_but(scenario.plain(), alike, *differ)
+    assert same_but(scenario.plain(), entry("lending-convergence").scenario().plain(), *differ)
 
 
 def same_but(raw: dict[str, Any], other: dict[str, Any], *names: str) -> bool:
@@ -104,8 +103,7 @@ def test_the_claims_are_held_against_what_the_paper_says():
         lending.PAYS_AT_TOO: lending.PAYS_ABOVE_TOO,
     }
     assert paper.beats_isolation == [lending.MANY, lending.LARGE]
-    by_law = [*paper.ends_by_law.values(), 1.0]
-    assert published["async-03"] == pytest.approx(by_law, rel=0.02)
+    assert published["async-03"] == pytest.approx([*paper.ends_by_law.values(), 1.0], rel=0.02)
     relative = [
         each.published for each in figures["async-03"].claims if "over its start" in each.quantity
     ]
@@ -125,8 +123,7 @@ def test_the_claims_are_held_against_what_the_paper_says():
 @pytest.mark.parametrize("name", [f"async-{number:02d}" for number in range(3, 8)])
 def test_the_text_s_version(name):
     [figure] = [each for each in FIGURES if each.name == name]
-    scenario = figure.scenario("as-written", full=True)
-    assert otherwise(scenario, paper.written) == {}
+    assert otherwise(figure.scenario("as-written", full=True), paper.written) == {}
 
 
 def test_figure_2_is_drawn_in_both_ways_of_reading_it():

@@ -25,8 +25,7 @@ def prepared() -> Work:
 
     def work() -> partial[Served]:
         simulation.simulate_until_max_time(UNTIL)
-        ended = simulation.get_all_records(only=["service"])
-        return partial(Served, len(ended))
+        return partial(Served, len(simulation.get_all_records(only=["service"])))
 
     return work
 

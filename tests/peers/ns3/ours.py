@@ -37,8 +37,7 @@ coefficient of variation (3 and 10 owners)."""
 
 def dcf(owners: int, first: int, last: int, **counting: Any) -> Network:
     """Return saturated owners of one cell; times in µs."""
-    doublings = (last // first).bit_length() - 1
-    channel = Dcf(window=first, doublings=doublings, **WIFI, **counting)
+    channel = Dcf(window=first, doublings=(last // first).bit_length() - 1, **WIFI, **counting)
     return _network(owners, channel=channel, clock=SaturatedClock())
 
 

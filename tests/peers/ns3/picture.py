@@ -94,8 +94,7 @@ def picture() -> Picture:
         f"collision. Shade: within {most} %; the axis is stretched about 0. TCP rounds are left "
         "out: our times of queries are fitted to them."
     )
-    title = nearest(table)
-    return one_panel("ns3", title, marks, sides, caption, table, height=3.9, note=note)
+    return one_panel("ns3", nearest(table), marks, sides, caption, table, height=3.9, note=note)
 
 
 def scaled(per_cent: Any) -> Any:

@@ -27,12 +27,18 @@ SMALL = text(**TABLE["small"])
 SETTINGS = TABLE["settings"]
 
 
+def carried_out(folder: Path, **runs: list[str]) -> list[Path]:
+    """Run the small scenario with settings; return the results' directories, of these names."""
+    (folder / "s.toml").write_text(SMALL)
+    for name, settings in runs.items():
+        write(run(load(folder / "s.toml", settings)[0]), folder / name)
+    return [folder / name for name in runs]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compared")
-    (folder / "s.toml").write_text(SMALL)
-    for name, settings in SETTINGS.items():
-        write(run(load(folder / "s.toml", settings)[0]), folder / name)
+    carried_out(folder, **SETTINGS)
     write(run(load(folder / "s.toml")[0], numbers=(3, 5, 6)), folder / "late")
     return folder
 
@@ -108,24 +114,18 @@ ENDS = TABLE["ends"]
 @one_in(5, "end", ENDS)
 def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path, end):
     """Whatever ends the run: ratios are of sums over replicates, in time up to the end of each."""
-    (tmp_path / "s.toml").write_text(SMALL)
-    for name, more in (
-        ("one", []),
-        ("two", ["clock={kind='poisson',rate=[1.0,0.3,2.0]}"]),
-        ("far", ["run.seed=3"]),
-    ):
-        write(run(load(tmp_path / "s.toml", [*ENDS[end], *more])[0]), tmp_path / name)
-    for other in ("two", "far"):
-        found = compare([tmp_path / "one", tmp_path / other])
-        named = [
-            each for each in found.rows() if each["figure"] in Result.read(tmp_path / "one").summary
-        ]
+    clock = "clock={kind='poisson',rate=[1.0,0.3,2.0]}"
+    settings = {"one": [], "two": [clock], "far": ["run.seed=3"]}
+    one, *others = carried_out(tmp_path, **{n: [*ENDS[end], *s] for n, s in settings.items()})
+    for other in others:
+        known = {"first": Result.read(one).summary, "second": Result.read(other).summary}
+        named = [each for each in compare([one, other]).rows() if each["figure"] in known["first"]]
         assert {each["figure"] for each in named} >= {"throughput", "mean_staleness", "psi_final"}
         for each in named:
-            for side, name in (("first", "one"), ("second", other)):
-                known = Result.read(tmp_path / name).summary[each["figure"]]
-                known = known["mean"] if isinstance(known, dict) else known
-                assert each[side] == pytest.approx(known, rel=1e-9), each["figure"]
+            for side, summary in known.items():
+                value = summary[each["figure"]]
+                value = value["mean"] if isinstance(value, dict) else value
+                assert each[side] == pytest.approx(value, rel=1e-9), each["figure"]
 
 
 def test_a_ratios_interval_is_that_of_the_summary(made):
@@ -139,15 +139,14 @@ def test_a_ratios_interval_is_that_of_the_summary(made):
 
 
 def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path):
-    (tmp_path / "s.toml").write_text(SMALL)
     for name, more in (("whole", []), ("cut", ["run.until=4.0"])):
-        write(run(load(tmp_path / "s.toml", more)[0]), tmp_path / name)
-        manifest = json.loads((tmp_path / name / "manifest.json").read_text("utf-8"))
+        settings = {name: more, f"{name}-new": [*more, "run.seed=2"]}
+        older, new = carried_out(tmp_path, **settings)
+        manifest = json.loads((older / "manifest.json").read_text("utf-8"))
         del manifest["end_ticks"]
-        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-        write(run(load(tmp_path / "s.toml", [*more, "run.seed=2"])[0]), tmp_path / f"{name}-new")
-        found = compare([tmp_path / name, tmp_path / f"{name}-new"])
-        assert ("throughput" in [each["figure"] for each in found.rows()]) == (name == "whole")
+        (older / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        figures = [each["figure"] for each in compare([older, new]).rows()]
+        assert ("throughput" in figures) == (name == "whole")
 
 
 def test_that_noise_is_reused_is_said_of_other_records_too(made):
@@ -168,10 +167,9 @@ def test_cells_of_a_sweep_are_results(made, tmp_path):
     (tmp_path / "s.toml").write_text(SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n')
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
     cells = [tmp_path / "sweep" / f"cell-000{place}" for place in (0, 1)]
-    found = compare([made / "base", *cells])
     assert row(compare([made / "base", cells[0]]), "psi_final")["high"] == 0
     assert row(compare([made / "epsilon", cells[1]]), "mean_staleness")["pairs"] == 6
-    assert len(found.others) == 2
+    assert len(compare([made / "base", *cells]).others) == 2
     with pytest.raises(ResultError, match=r"a sweep; allowed is a result, such as a cell"):
         compare([made / "base", tmp_path / "sweep"])
 
@@ -184,11 +182,12 @@ def test_what_is_no_comparison_is_refused(made: Path, names: list[str], said: st
     assert said in line
 
 
-def test_what_is_absent_or_infinite_has_no_mean():
+def test_what_is_absent_or_infinite_has_no_mean_and_equal_is_neither_less_nor_more():
     ours, theirs = np.array([1.0, 2.0, np.nan]), np.array([0.5, np.inf, 3.0])
     found = contrast(ours, theirs, in_pairs=True)
     assert (found.mean, found.low) == (None, None)
     assert pairs(ours, theirs) == (1, 1, 2)
+    assert pairs(np.array([1.0, 2.0, 3.0, np.nan]), np.array([1.0, 1.0, 4.0, 1.0])) == (1, 1, 3)
     assert contrast(ours, theirs, in_pairs=False).mean is None
     alone = contrast(ours[:1], theirs[:1], in_pairs=True)
     assert (alone.mean, alone.low) == (-0.5, None)
@@ -236,8 +235,3 @@ def test_json_holds_all_of_it(made):
     assert (content["first"], only["second"], only["paired"]) == ("base", "open", True)
     assert {"field": "privacy.epsilon", "first": 1.0, "second": "inf"} in only["scenario"]
     assert set(content["labels"]) == {"base", "open"}
-
-
-def test_equal_values_are_neither_less_nor_more():
-    first, second = np.array([1.0, 2.0, 3.0, np.nan]), np.array([1.0, 1.0, 4.0, 1.0])
-    assert pairs(first, second) == (1, 1, 3)

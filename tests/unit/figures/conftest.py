@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -10,8 +13,10 @@ from asyncdp_sim.sweeps.sweep import sweep
 from tests.scenes import text
 from tests.tables import table
 from tests.unit.figures.looks import faults
+from tests.unit.figures.read import alike, as_read
 
 SMALL = text(**table(__file__, "small.toml"))
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")
 SWEPT = """
 [sweep]
 "privacy.epsilon" = [0.5, 1.0, inf]
@@ -28,6 +33,21 @@ def looked_at(monkeypatch):
         assert faults(figure) == []
 
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", held)
+
+
+@pytest.fixture
+def reads(request, file_regression):
+    """Compare pictures, or pages of captions, with the file that has the test's name."""
+
+    def compare(*shown):
+        name = request.node.name.removeprefix("test_").replace("[", "-").removesuffix("]")
+        file = Path(__file__).parent / "pictures" / f"{name}.txt"
+        text = "\n".join(
+            DIGEST.sub("…", each) if isinstance(each, str) else as_read(each) for each in shown
+        )
+        file_regression.check(text, encoding="utf-8", fullpath=file, check_fn=alike)
+
+    return compare
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
-from tests.manifests import of_run
+from tests.manifests import changed, of_run
 from tests.tables import table
 
 Row = tuple[Any, ...]  # time, kind, owner, message, attempt, detail; the last ones may be left out
@@ -46,8 +46,7 @@ def made(
     standard |= {"timing_accounted": True}
     numbers = list(range(1, max(1, len(replicates)) + 1))
     others = {"replicates": numbers, "events": True, "network": directory.name}
-    manifest = of_run(said, standard | summary, **others)
-    (directory / "manifest.json").write_text(json.dumps(manifest))
+    (directory / "manifest.json").write_text(json.dumps(of_run(said, standard | summary, **others)))
     rows = [
         (number, seq, *(*row, None, None, None)[:6])
         for number, events in enumerate(replicates, start=1)
@@ -97,6 +96,27 @@ def finished(directory: Path, columns: Mapping[str, Sequence[Any]]) -> Sweep:
     table = {"cell": list(range(count)), **columns, "status": ["done"] * count}
     write_table(directory, "cells", table)
     return Sweep.read(directory)
+
+
+def sweep_of(directory: Path, cells: Sequence[Mapping[str, Any]]) -> Sweep:
+    """Write a sweep of cells: swept ``values``, tables of the scenario, ψ at the end, and more.
+
+    That are figures of the ``summary``, keys of the ``manifest``, how the ``curve`` is written, and
+    columns of ``owners``, for one replicate and alike in all.
+    """
+    for number, cell in enumerate(cells):
+        psi, said = cell["psi"], scenario(**cell.get("said", {}))
+        place = made(
+            directory / f"cell-{number:04d}", [()] * len(psi), said, **cell.get("summary", {})
+        )
+        with changed(place) as manifest:
+            manifest |= cell.get("manifest", {})
+        curve(place, psi, **cell.get("curve", {}))
+        owners = {name: [*column] * len(psi) for name, column in cell.get("owners", {}).items()}
+        if owners:
+            write_table(place, "owners", whole("owners", owners))
+    swept = cells[0]["values"]
+    return finished(directory, {name: [cell["values"][name] for cell in cells] for name in swept})
 
 
 def write_table(directory: Path, name: str, columns: Any) -> None:

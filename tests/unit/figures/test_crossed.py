@@ -21,43 +21,41 @@ from asyncdp_sim.sweeps.sweep import sweep
 from scenarios import entry
 from scenarios.papers.lending import ENDS
 from tests.reproducibility.runs import scenario
-from tests.unit.figures.made import curve, finished, made
+from tests.unit.figures.made import sweep_of
 
 # Sweeps of settings that are no numbers, and the pictures of single entries.
 
 
-def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
-    protocols = ['{"kind": "request"}', '{"kind": "push"}']
-    for number, (fast, psi) in enumerate(((2.0, 0.1), (3.0, 8.0))):
-        directory = made(
-            tmp_path / f"cell-{number:04d}", updates=5, throughput=fast, fairness=0.99 + number / 99
-        )
-        curve(directory, [psi, psi])
-    picture = changes.SETTINGS.picture(finished(tmp_path, {"protocol": protocols}))
-    first, *others = picture.figure.axes
-    assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
-    assert [axes.get_xlabel() for axes in (first, *others)] == [
-        "$\\psi$ at the end\n(lower is better)", "updates per unit",
-    ]  # fmt: skip
-    assert first.get_xscale() == "log"
-    assert "less than 5 % apart: updates made, time to end, fairness" in picture.caption
+def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path, reads):
+    cells = [
+        {
+            "values": {"protocol": f'{{"kind": "{kind}"}}'},
+            "psi": [psi, psi],
+            "summary": {"updates": 5, "throughput": fast, "fairness": fairness},
+        }
+        for kind, psi, fast, fairness in (("request", 0.1, 2.0, 0.99), ("push", 8.0, 3.0, 1.0))
+    ]
+    reads(changes.SETTINGS.picture(sweep_of(tmp_path, cells)))
 
 
-def test_settings_that_differ_in_nothing_show_psi_and_the_caption_says_so(tmp_path):
-    for number in range(2):
-        curve(made(tmp_path / f"cell-{number:04d}", throughput=2.0), [0.1, 0.1])
-    picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["a", "b"]}))
+@pytest.mark.parametrize(
+    ("psi", "begins"),
+    [
+        ((0.1, 0.1), "No quantity differs by 5 % between 2 settings: median ψ"),
+        ((0.1, np.inf), "Quantities that differ between 2 settings"),
+    ],
+    ids=["in nothing: psi is shown", "the models of one diverge"],
+)
+def test_in_what_settings_differ_is_said(psi, begins, tmp_path):
+    cells = [
+        {"values": {"variant": name}, "psi": [last, last], "summary": {"throughput": 2.0}}
+        for name, last in zip("ab", psi, strict=True)
+    ]
+    picture = changes.SETTINGS.picture(sweep_of(tmp_path, cells))
     [axes] = picture.figure.axes
     assert axes.get_xlabel() == "$\\psi$ at the end\n(lower is better)"
-    assert picture.caption.startswith("No quantity differs by 5 % between 2 settings: median ψ")
+    assert picture.caption.startswith(begins)
     assert "psi" not in picture.caption
-
-
-def test_a_setting_whose_models_alone_diverge_differs(tmp_path):
-    for number, psi in enumerate((0.1, np.inf)):
-        curve(made(tmp_path / f"cell-{number:04d}", throughput=2.0), [psi, psi])
-    picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["a", "b"]}))
-    assert picture.caption.startswith("Quantities that differ between 2 settings")
 
 
 def test_a_constant_quantity_that_is_unknown_in_one_cell_is_not_drawn():
@@ -71,29 +69,29 @@ def test_a_constant_quantity_that_is_unknown_in_one_cell_is_not_drawn():
 
 
 def test_published_points_are_not_on_their_papers_law():
-    published = ENDS
     records = entry("lending-convergence").scenario().owners.records
-    law = {epsilon: 2.15e9 / (epsilon * records) ** 2 for epsilon in published}
-    assert max(published[epsilon] / law[epsilon] for epsilon in law) > 20
-    assert min(published[epsilon] / law[epsilon] for epsilon in law) < 0.2
+    over = [psi * (epsilon * records) ** 2 / 2.15e9 for epsilon, psi in ENDS.items()]
+    assert max(over) > 20
+    assert min(over) < 0.2
 
 
-def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
-    curve(made(tmp_path / "cell-0000"), [1.0])
-    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+@pytest.fixture
+def one_cell(tmp_path):
+    return sweep_of(tmp_path, [{"values": {"privacy.epsilon": 1.0}, "psi": [1.0]}])
+
+
+def test_a_study_that_a_sweep_does_not_allow_is_told(one_cell):
     for name in ("collab-06", "whom-to-ask"):
         notes: list[str] = []
-        assert of_entry(swept, name, notes, studies(name)) == []
+        assert of_entry(one_cell, name, notes, studies(name)) == []
         assert notes[0].startswith(f"the study of {name}: ")
 
 
-def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(tmp_path):
-    curve(made(tmp_path / "cell-0000"), [1.0])
-    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(one_cell):
     assert list(every()) == list(IN_CLONE), "python -m tests.regenerate writes them"
     for name in IN_CLONE:
         notes: list[str] = []
-        assert of_entry(swept, name, notes, {}) == []
+        assert of_entry(one_cell, name, notes, {}) == []
         said = f"the study of {name}: in a clone `python -m scenarios {name}` draws it"
         assert notes == [said]
         assert list(studies(name)) == [name]

@@ -39,7 +39,7 @@ from asyncdp_sim.figures.picture import as_csv, save
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.columns import summary, tables
 from tests.unit.figures.looks import faults
-from tests.unit.figures.made import curve, finished, made, texts, write_table
+from tests.unit.figures.made import made, sweep_of, texts, write_table
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -75,25 +75,20 @@ def test_a_name_has_one_key_for_each_look():
 
 @pytest.mark.parametrize("letters", [LONGEST_AT_END, LONGEST_AT_END + 1])
 def test_long_names_stand_in_the_legend_and_short_ones_at_the_ends_of_lines(letters):
-    name = "n" * letters
-    figure = of([Layer("line", X, X, end=name, look={"color": "red"})])
-    [axes] = figure.axes
+    """And in the legend, once, if panels are several."""
+    line = Layer("line", X, X, end="n" * letters, look={"color": "red"})
     short = letters <= LONGEST_AT_END
-    assert [text.get_text() for text in axes.texts] == [name] * short
-    assert keys(figure) == [name] * (not short)
-
-
-def test_names_of_lines_in_several_panels_stand_in_the_legend_once():
-    line = Layer("line", X, X, end="both", look={"color": "red"})
-    assert keys(of([line], [line])) == ["both"]
+    figure = of([line])
+    assert [text.get_text() for text in figure.axes[0].texts] == [line.end] * short
+    assert keys(figure) == [line.end] * (not short)
+    assert keys(of([line], [line])) == [line.end]
 
 
 def test_panels_share_a_scale_unless_one_would_be_small():
     small, large = (Layer("line", X, times * X) for times in (1.0, 100.0))
     near = of([small], [Layer("line", X, 2 * X)], shared="y")
-    far = of([small], [large], shared="y")
     assert len({axes.get_ylim() for axes in near.axes}) == 1
-    assert len({axes.get_ylim() for axes in far.axes}) == 2
+    assert len({axes.get_ylim() for axes in of([small], [large], shared="y").axes}) == 2
 
 
 def test_names_of_axes_stand_at_the_left_and_below_alone():
@@ -162,13 +157,9 @@ def declared(*marks: Layer, log: bool = False) -> Declaration:
     return Declaration([Panel(marks, Side(), Side(log=log))])
 
 
-def drawn(*marks: Layer, log: bool = False) -> Figure:
-    return draw(declared(*marks, log=log))
-
-
 def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
     value, low, high = [1.0, np.inf, 3.0, 4.0], [0.5, 1.0, np.nan, 2.0], [2.0, np.inf, 5.0, np.inf]
-    [axes] = drawn(measured(np.arange(4), np.array([value, low, high]))).axes
+    [axes] = draw(declared(measured(np.arange(4), np.array([value, low, high])))).axes
     [bars] = axes.containers
     assert isinstance(bars, ErrorbarContainer)
     points, _, (strokes,) = bars.lines
@@ -182,9 +173,8 @@ def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
 def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis():
     line = measured([1, 2], np.array([[1.0, 4.0], [-0.5, 3.0], [2.5, 5.0]]))
     assert not reaches_zero(declared(line))
-    figure = drawn(line, log=True)
     assert reaches_zero(declared(line, log=True))
-    [axes] = figure.axes
+    [axes] = draw(declared(line, log=True)).axes
     [arrow] = [line for line in axes.lines if line.get_gid() is not None]
     assert arrow.get_xdata() == [1]
     assert arrow.get_ydata() == [axes.get_ylim()[0]]
@@ -211,7 +201,7 @@ def test_bands_are_drawn_and_named_unless_they_hide_one_another(lines, apart, sh
     curves = [
         (np.arange(3), np.tile([[1.0], [1.2], [1.4]], 3) + apart * line) for line in range(lines)
     ]
-    [axes] = drawn(*quartile_marks(curves, [""] * lines, line_looks(lines))).axes
+    [axes] = draw(declared(*quartile_marks(curves, [""] * lines, line_looks(lines)))).axes
     assert len(axes.collections) == lines * shown
     assert ("band" in medians(curves)) == shown
 
@@ -246,15 +236,9 @@ def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path):
     assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(texts(picture))
 
 
-def test_its_table_and_caption_say_the_same(tmp_path):
-    picture = by_iteration([line(tmp_path / "a", 1.0, "ε = 1")], name="figure-2")
-    assert picture.name == "figure-2"
-    table = picture.labelled()
-    np.testing.assert_array_equal(table["k"], np.arange(4))
-    np.testing.assert_allclose(table["relative_fitness_q25"], 2 * 0.5 ** np.arange(4))
-    np.testing.assert_allclose(table["relative_fitness_q75"], 4 * 0.5 ** np.arange(4))
-    assert list(table["line"]) == ["ε = 1"] * 4
-    assert picture.caption.endswith("Median after the last iteration: 0.375 at ε = 1.")
+def test_its_table_and_caption_say_the_same(tmp_path, reads):
+    """Of 1 to 5: quartiles 2 and 4, median 3, halved at each iteration."""
+    reads(by_iteration([line(tmp_path / "a", 1.0, "ε = 1")], name="figure-2"))
 
 
 def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path):
@@ -301,14 +285,11 @@ def test_an_axis_is_drawn_whatever_has_diverged(top, side):
 
 def test_an_axis_of_what_did_not_diverge_is_as_matplotlib_has_it():
     limits = []
-    for ours in (True, False):
+    for make in (style.log_axis, lambda axes: axes.set_yscale("log")):
         figure = style.sheet(6.5, 3.6)
         axes = figure.add_subplot()
         axes.plot([1, 2, 3], [1e-3, 2.0, 5e6])
-        if ours:
-            style.log_axis(axes)
-        else:
-            axes.set_yscale("log")
+        make(axes)
         figure.draw_without_rendering()
         limits.append((*axes.get_ylim(), *axes.get_yticks(), *axes.yaxis.get_minorticklocs()))
         assert not style.leaves_frame(figure)
@@ -317,9 +298,9 @@ def test_an_axis_of_what_did_not_diverge_is_as_matplotlib_has_it():
 
 def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "run_settings", lambda _: "")  # of the runs, made by hand here
-    for number, psi in enumerate((6.76e287, 2.5e176, 0.05, np.inf, LARGEST)):
-        curve(made(tmp_path / f"cell-{number:04d}"), [psi, psi, psi])
-    sweep = finished(tmp_path, {"variant": ["a", "b", "c", "d", "e"]})
+    ends = dict(zip("abcde", (6.76e287, 2.5e176, 0.05, np.inf, LARGEST), strict=True))
+    cells = [{"values": {"variant": name}, "psi": [psi] * 3} for name, psi in ends.items()]
+    sweep = sweep_of(tmp_path, cells)
     results = [cell.result for cell in sweep.cells]
     for picture in (
         changes.SETTINGS.picture(sweep),

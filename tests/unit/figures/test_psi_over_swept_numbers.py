@@ -12,16 +12,14 @@ from analysis.papers import grid, ratios, slopes
 from analysis.studies import fairness
 from analysis.studies.psi_lines import Reference, beside, markers, series_of, slope, surface
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import networks, sweep_figure, traces
+from asyncdp_sim.figures import sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
 from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.sentences.label import COLUMNS
 from tests import tables
-from tests.manifests import changed
 from tests.together import together
-from tests.unit.figures.made import curve, finished, keys, made, scenario, whole, write_table
+from tests.unit.figures.made import curve, finished, made, scenario, sweep_of
 
 # Mean ψ against one swept number and over two, where it follows a law exactly.
 
@@ -41,16 +39,18 @@ def written(
     held: Sequence[int] = (),
 ) -> Sweep:
     """Write cells of two replicates with ψ of 0.5 and 1.5 times the law; Θ holds some of them."""
-    rows = list(product(*values.values()))
-    for number, (records, budget) in enumerate(rows):
-        said = scenario(owners={"records": records}, privacy={"epsilon": budget})
-        held_here = 900 if number in held else 0
-        cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=1000,
-                    clip_count=held_here, psi_final={"mean": psi(records, budget)})  # fmt: skip
+    cells = []
+    for number, (records, budget) in enumerate(product(*values.values())):
         middle = psi(records, budget)
-        curve(cell, [0.5 * middle, 1.5 * middle])
-        write_table(cell, "owners", {"records": [10, 10, 10]})
-    return finished(directory, dict(zip(values, zip(*rows, strict=True), strict=True)))
+        summary = {"updates": 1000, "psi_final": {"mean": middle}}
+        cells.append({
+            "values": dict(zip(values, (records, budget), strict=True)),
+            "said": {"owners": {"records": records}, "privacy": {"epsilon": budget}},
+            "psi": [0.5 * middle, 1.5 * middle],
+            "summary": summary | {"clip_count": 900 if number in held else 0},
+            "owners": {"records": [10, 10, 10]},
+        })  # fmt: skip
+    return sweep_of(directory, cells)
 
 
 def reference(name: str, factor: float) -> Reference:
@@ -82,32 +82,22 @@ def test_a_slope_needs_three_positive_points():
     assert np.isnan(slope(x, np.array([1.0, 2.0, 0.0, np.inf])))
 
 
-def test_numbers_lines_and_words(tmp_path):
+def test_numbers_lines_and_words(tmp_path, reads):
+    """Of the law 400/(ε n_i²), and a level that stands for all series."""
     picture = markers(written(tmp_path / "s"), BUDGET, RECORDS, references=(LAW, FLAT))
+    reads(picture)
+    lines = [line for line in picture.figure.axes[0].lines if line.get_linestyle() in ("-", "--")]
+    assert len({line.get_color() for line in lines}) == len(lines) == 4
     np.testing.assert_allclose(picture.table["law"], picture.table["psi_final_mean"])
-    assert list(picture.table["series"][::3]) == ["n_i = 10", "n_i = 100", "n_i = 1,000"]
-    assert "Fitted exponents of ε: n_i = 10 -1.00, n_i = 100 -1.00" in picture.caption
-    assert "line: the law, measured over it 1 (1 to 1)" in picture.caption
-    [axes] = picture.figure.axes
-    lines = [line for line in axes.lines if line.get_linestyle() in ("-", "--")]
-    assert [line.get_linestyle() for line in lines] == ["-", "-", "-", "--"]  # a level for all
-    assert len({line.get_color() for line in lines}) == 4
-    assert keys(picture) == ["mean and 95 % interval", "the law", FLAT.name]
-    at_ends = [text.get_text() for text in axes.texts]
-    assert [name.rpartition("= ")[2] for name in at_ends] == ["10", "100", "1,000"]
 
 
-def test_chosen_series_alone_are_drawn(tmp_path):
+def test_chosen_series_alone_are_drawn_and_of_many_the_ends_and_the_middle(tmp_path):
     sweep = written(tmp_path / "s")
-    [only] = series_of(sweep, RECORDS, BUDGET, [1.0])
-    assert only.name == "ε = 1"
+    assert [each.name for each in series_of(sweep, RECORDS, BUDGET, [1.0])] == ["ε = 1"]
     with pytest.raises(ResultError, match="no cell with the chosen values"):
         series_of(sweep, RECORDS, BUDGET, [7.0])
-
-
-def test_of_many_series_the_ends_and_the_middle_are_drawn(tmp_path):
-    values = {RECORDS: (10, 100), BUDGET: tuple(float(each) for each in range(1, 10))}
-    found = series_of(written(tmp_path / "s", values=values), RECORDS, BUDGET)
+    values = {RECORDS: (10, 100), BUDGET: tuple(map(float, range(1, 10)))}
+    found = series_of(written(tmp_path / "many", values=values), RECORDS, BUDGET)
     assert [each.name for each in found] == ["ε = 1", "ε = 5", "ε = 9"]
 
 
@@ -129,23 +119,8 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path):
     assert slopes(grid(written(tmp_path / "free", bent), RECORDS, BUDGET))[0] > -1.9
 
 
-def test_over_two_numbers_table_caption_and_legend_say_what_is_drawn(tmp_path):
-    picture = surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, (TWICE, OTHER))
-    assert picture.name == "surface"
-    assert [name for name in picture.table if name not in COLUMNS] == [
-        RECORDS, BUDGET, "psi_final_mean", "psi_final_mean_low", "psi_final_mean_high",
-        "projected", "law", "other",
-    ]  # fmt: skip
-    np.testing.assert_array_equal(picture.table[RECORDS], np.repeat(VALUES[RECORDS], 3))
-    np.testing.assert_allclose(picture.table["law"], 2 * picture.table["psi_final_mean"])
-    np.testing.assert_array_equal(picture.table["projected"], [0.9] + [0.0] * 8)
-    assert "line: a law, measured over it 0.5 (0.5 to 0.5); line: another model" in picture.caption
-    assert "n_i = 100 -1.00, n_i = 1,000 -1.00" in picture.caption
-    assert "open: 1 of 9 cells" in picture.caption
-    assert "model at the bounds of $\\Theta$" in keys(picture)
-    [axes] = picture.figure.axes
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.1", "1", "10"]
-    assert {text.get_text() for text in axes.texts} == {"nᵢ = 10", "nᵢ = 100", "nᵢ = 1,000"}
+def test_over_two_numbers_table_caption_and_legend_say_what_is_drawn(tmp_path, reads):
+    reads(surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, (TWICE, OTHER)))
 
 
 def test_what_has_diverged_is_left_out(tmp_path):
@@ -180,49 +155,6 @@ def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     [law] = beside(series_of(swept, BUDGET, RECORDS), RECORDS, BUDGET)
     assert law.name == "fitted law 50/(ε n_i)²"
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
-
-
-# Networks of a sweep, and what is constant in one.
-
-
-def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
-    """Write a result whose update k is of this owner, at time k."""
-    made(directory, said=scenario(n_owners), simulated_time=9.0, updates=len(owner))
-    k = np.arange(1, len(owner) + 1)
-    columns = {"replicate": np.ones_like(k), "k": k, "tick": k * 10**9, "time": k * 1.0}
-    columns |= {"owner": np.array(owner), "read_tick": k * 10**9, "message": k}
-    write_table(directory, "updates", whole("updates", columns))
-    used = np.bincount(owner, minlength=n_owners + 1)[1:]
-    owners = {"owner": np.arange(1, n_owners + 1), "updates": used}
-    write_table(directory, "owners", whole("owners", owners))
-    with changed(directory) as manifest:
-        manifest["network"] = network
-    return Result.read(directory)
-
-
-def test_what_is_constant_in_a_network_is_not_drawn_of_it(tmp_path):
-    for number, owner in enumerate(([1, 2, 2], [1, 2, 3])):
-        updated(tmp_path / f"cell-{number:04d}", owner, 3, f"net-{number}")
-    notes: list[str] = []
-    sweep = finished(tmp_path, {"availability.probability": [1.0, 0.2]})
-    networks.pictures(traces.ALL, sweep, notes)
-    assert "shares: all owners have equally many updates (online 20 % of the time)" in notes
-    notes.clear()
-    planned = networks.pictures(traces.ALL, sweep.cells[1].result, notes)
-    drawn = [picture.name for picture, _ in planned]
-    assert {"timing-by-update", "timing-by-time"} <= set(drawn)
-    assert {"gaps", "staleness", "shares"}.isdisjoint(drawn)
-    assert "shares: all owners have equally many updates" in notes
-
-
-def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
-    owner = np.random.default_rng(1).integers(1, 170, 90)
-    result = updated(tmp_path / "many", owner.tolist(), 169, "net")
-    for picture in (traces.BY_UPDATE.of(result), traces.BY_TIME.of(result)):
-        [axes] = picture.figure.axes
-        assert len(axes.collections) == 0  # no stems, which would be a hatching
-        assert picture.figure.get_figheight() > 5
-        assert f"made by {len(set(owner.tolist()))} of 169 owners" in picture.caption
 
 
 # Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.
@@ -289,39 +221,24 @@ def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Swe
     return finished(directory, columns)
 
 
-def test_panels_show_what_is_known_in_order_of_the_number(tmp_path):
+def test_panels_show_what_is_known_in_order_of_the_number(tmp_path, reads):
     picture = FIGURE.picture(swept(tmp_path / "sweep", {"owners.count": [100, 3, 10]}))
-    table = picture.table
-    assert list(table["owners.count"]) == [3, 10, 100]
-    assert list(table["throughput"]) == [2, 3, 1]
-    assert list(table["throughput_low"]) == [1.5, 2.5, 0.5]
-    np.testing.assert_allclose(table["time_to_end"], [21, 22, np.nan])
-    names = [axes.get_ylabel() for axes in picture.figure.axes]
-    assert names == ["$\\psi$ at the end\n(lower is better)", "time to update $T$\n(units)",
-                     "updates per unit"]  # fmt: skip
+    reads(picture)
     for axes in picture.figure.axes[1:]:  # room above the highest point
         [points] = axes.containers
         assert axes.get_ylim()[1] > 1.05 * np.nanmax(points[0].get_ydata())
-    assert {axes.get_xscale() for axes in picture.figure.axes} == {"log"}
-    assert "in 1 of 3 cells not all replicates reached T" in picture.caption
-    left = "updates made, fairness, refusal rate, collision rate, loss rate, mean staleness"
-    left += ", answers paid"
-    assert f"not drawn, because 0, unknown or constant along every line: {left}." in picture.caption
-    assert keys(picture) == []
 
 
 @pytest.mark.long
-def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(tmp_path):
+def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(
+    tmp_path, reads
+):
     columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 1.0, 2.0, 2.0, INF, INF]}
     columns["protocol.busy"] = ["refuse", "queue"] * 3
     picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
-    assert keys(picture) == ["refused when busy", "queued when busy"]
+    reads(picture)
     for axes in picture.figure.axes:
         assert len(axes.containers) == (1 if axes.get_ylabel() in ALIKE else 2)
-        picture.figure.canvas.draw()
-        ticks = [tick.get_text() for tick in axes.get_xticklabels()]
-        assert ticks == ["1", "2", "∞"]
-        assert axes.get_xscale() == "linear"
 
 
 ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
@@ -369,10 +286,8 @@ def test_the_interval_of_models_that_diverge_is_all_numbers():
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)
 
 
-def test_where_every_model_diverges_and_nothing_else_changes_its_psi_is_drawn(tmp_path):
+def test_where_every_model_diverges_and_nothing_else_changes_its_psi_is_drawn(tmp_path, reads):
     for number in range(3):
         cell = made(tmp_path / f"cell-{number:04d}", (), scenario(), throughput=1.0)
         curve_of(cell, [np.inf] * 3, reached=999)
-    picture = FIGURE.picture(finished(tmp_path, {"owners.count": [3, 10, 30]}))
-    assert len(picture.figure.axes) == 1
-    assert "; in 3 of 3 cells ψ is infinite, as the model diverged" in picture.caption
+    reads(FIGURE.picture(finished(tmp_path, {"owners.count": [3, 10, 30]})))
