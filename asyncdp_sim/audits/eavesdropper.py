@@ -91,14 +91,16 @@ class View:
         left = iter(self.answers[: self.used, None])
         for number, (owner, query, sent) in enumerate(self.sent, start=1):
             if self.local is None or not np.array_equal(
-                _answer_of(self.local, owner, query, left), sent
+                _answer_from_gradients(self.local, owner, query, left), sent
             ):
                 return number
         rest = self.used - len(self.sent) * self.gradients
         return len(self.sent) if rest > 0 and len(self.sent) > 0 else None
 
 
-def _answer_of(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -> Array:
+def _answer_from_gradients(
+    local: LocalSteps, owner: int, query: Array, left: Iterator[Array]
+) -> Array:
     """Return what an owner sends, of the gradients that are left; NaN where they are too few."""
     nothing = np.full_like(query[None], np.nan)
     batch = AnswerBatch(np.array([owner]))

@@ -66,11 +66,13 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     claim = Claim(float(recomputed[owner]), delta, gaussian=True)
     tasks = opposite(scenario, owner)
     first_end, other = (
-        _ends(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1) for task in tasks
+        _last_models(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1)
+        for task in tasks
     )  # from one start
     apart, count = (first_end - other)[0], _number_of_runs(scenario, trace)
     first, second = (
-        _ends(task, trace, streams, (1, side), count) @ apart for side, task in enumerate(tasks)
+        _last_models(task, trace, streams, (1, side), count) @ apart
+        for side, task in enumerate(tasks)
     )
     shown = attack({"last model": (first, second)}, claim, doubt)
     called = scenario.owners.participants
@@ -107,7 +109,9 @@ def _number_of_runs(scenario: Scenario, trace: Trace) -> int:
     return int(np.clip(_NUMBERS // (numbers * rows), *_MODELS))
 
 
-def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], count: int) -> Array:
+def _last_models(
+    task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], count: int
+) -> Array:
     """Return the last models of so many runs, shape (count, p)."""
     models = []
     for first in range(0, count, _TOGETHER):

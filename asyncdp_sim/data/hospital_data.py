@@ -319,7 +319,7 @@ def calibrated(encoding: Encoding) -> Twin:
     return Twin.from_json(shipped("hospital_twin.json")["encodings"][encoding])
 
 
-_DROPS = (
+_DROPS_ROWS = (
     "encoding as-published of a file: rows with anything missing are dropped, so that one private "
     "cell moves all records behind it to other places, and owners"
 )
@@ -344,7 +344,9 @@ class HospitalData(DeclaredData):
     def _name_of(self, column: str) -> str:
         return name_of_2015(column)
 
-    unsound = trait(lambda self: None if self.path is None or self.encoding == "plain" else _DROPS)
+    unsound = trait(
+        lambda self: None if self.path is None or self.encoding == "plain" else _DROPS_ROWS
+    )
 
     target_column = TARGET
 

@@ -542,7 +542,7 @@ class Dirichlet(NamedByFields):
         return np.where(seen, group, len(labels)), len(labels) + 1
 
 
-def _read(value: object) -> object:
+def _is_split(value: object) -> object:
     """Say in one line what a split may be, rather than one line per member of the union."""
     if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
         return value
@@ -559,5 +559,7 @@ def _read(value: object) -> object:
     raise PydanticCustomError("split", rule)
 
 
-Split = Annotated[InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_read)]
+Split = Annotated[
+    InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_is_split)
+]
 """Every way to split a table; a new one joins by its line here."""

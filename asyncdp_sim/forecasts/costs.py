@@ -33,8 +33,14 @@ def energy_forecast(scenario: Scenario, time: float, half_width: float) -> Energ
     if isinstance(result, Unknown):
         return EnergyForecast(None, 0.0, (), None, None, result.reason)
     per_unit, updates = float(result.watts.sum()) * scenario.energy.seconds, result.updates * time
-    joules, watts = (per_unit * time, per_unit * half_width), tuple(result.watts.tolist())
-    return EnergyForecast(*joules, watts, result.sent * updates, result.received * updates, "")
+    return EnergyForecast(
+        joules=per_unit * time,
+        joules_half_width=per_unit * half_width,
+        watts=tuple(result.watts.tolist()),
+        bytes_sent=result.sent * updates,
+        bytes_received=result.received * updates,
+        reason="",
+    )
 
 
 def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostAgainst, ...]:

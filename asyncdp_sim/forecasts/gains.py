@@ -541,12 +541,12 @@ def _forecast_of_owners(
     chosen: Sequence[int],
     by_owner: Sequence[Sequence[Gain]],
     factors: Sequence[float],
-    **told: Any,
+    *,
+    reads: Reads,
+    judged_on: str,
+    runs: int,
 ) -> GainForecast:
-    """Return the gains of owners and of their mean, with each budget that was tried.
-
-    ``told`` are further options of :func:`~asyncdp_sim.decision.forecast.gain_forecast`.
-    """
+    """Return the gains of owners and of their mean, with each budget that was tried."""
     people = known.participants
     stated = np.asarray(known.problem.accountant.epsilon, dtype=float)
     owners = list[list[OwnerGain]]()
@@ -571,7 +571,9 @@ def _forecast_of_owners(
         _budgets(known, factors),
         factors,
         material=options.material,
-        **told,
+        reads=reads,
+        judged_on=judged_on,
+        runs=runs,
     )
     listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
     tried = [replace(f, owners=of) for f, of in zip(forecast.tried, listed, strict=False)]

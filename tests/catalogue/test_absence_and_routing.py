@@ -8,16 +8,7 @@ import pytest
 from analysis.studies.whom_to_ask import power, time_estimate, time_to
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.predict.protocols import facts_of
-from scenarios.beyond import (
-    absence,
-    crowds,
-    expected_course,
-    lasting,
-    prices,
-    routing,
-    routing_accuracy,
-    waves,
-)
+from scenarios.beyond import absence, lasting, moves, prices, routing, routing_accuracy, waves
 from scenarios.beyond.moves import crowd, in_rounds, long_run, rounds
 from scenarios.beyond.prices import BOARD
 from scenarios.beyond.routing_accuracy import best_step, mean_accuracy
@@ -116,8 +107,8 @@ def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch
     assert found.differ == {alike: "differs"}
     assert waves.part_of_mean(found.sweep) == pytest.approx(0.83, abs=0.01)
     assert found.drawn == ["with-and-without"]
-    forgetful = crowds.crowd
-    monkeypatch.setattr(crowds, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
+    forgetful = moves.crowd
+    monkeypatch.setattr(moves, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
     low, high = waves.around(found.sweep, waves.in_waves(0.5))
     assert not low <= waves.mean_psi(found.sweep, waves.in_waves(0.5)) <= high
 
@@ -131,7 +122,7 @@ FEW = ("run.replicates=60", 'sweep."protocol.tasks"=[1, 4, 10, 20]')
 @pytest.fixture(scope="module")
 def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verified]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expected_course, "NETWORKS", 60)
+        patch.setattr(prices, "NETWORKS", 60)
         yield verified(ROUTING, tmp_path_factory.mktemp("routing"), *FEW)
 
 

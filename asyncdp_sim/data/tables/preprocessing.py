@@ -88,7 +88,9 @@ class PreprocessingKind(Variant):
         """
 
 
-def _misfit(given: int, count: int, words: str, *, ones: bool, most: bool = False) -> DataError:
+def _wrong_features(
+    given: int, count: int, words: str, *, ones: bool, most: bool = False
+) -> DataError:
     """Return the error on features that a table's columns do not make, the one of ones included."""
     words += ", and one for model.intercept" if ones else ""
     rule = f"allowed is {'at most ' if most else ''}{count + ones}, {words}"
@@ -152,7 +154,7 @@ class AsTheyAre(PreprocessingKind):
     def fit(self, rows: Array, target: Array, features: int, *, ones: bool = False) -> Projection:
         if features != rows.shape[1]:
             words = 'the number of columns, with preprocessing = "none"'
-            raise _misfit(features, rows.shape[1], words, ones=ones)
+            raise _wrong_features(features, rows.shape[1], words, ones=ones)
         return Projection(None, None, 0.0)
 
 
@@ -184,7 +186,7 @@ def _leading(rows: Array, features: int, *, ones: bool) -> tuple[Array, Array]:
     rank = int(np.count_nonzero(singular > floor))
     if features > rank:
         words = "the number of linearly independent columns among the public rows"
-        raise _misfit(features, rank, words, ones=ones, most=True)
+        raise _wrong_features(features, rank, words, ones=ones, most=True)
     vectors = transposed[:features].T
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)

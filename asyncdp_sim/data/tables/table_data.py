@@ -125,7 +125,7 @@ class TableData(TableRecipe):
         )
     )
 
-    _nobodys = trait(
+    _held_back = trait(
         lambda self: (
             0 if self.public_overlap or self.public_path is not None else self.public_records
         )

@@ -117,13 +117,15 @@ class TableRecipe(DataKind):
         if column is None or self.path is None:
             return ()
         values = self._column(column)
-        return self._row_split.named(values[: max(len(values) - self._nobodys, 0)])
+        return self._row_split.named(values[: max(len(values) - self._held_back, 0)])
 
     _of_labels: ClassVar[bool] = False
     """Whether the target is one of labels, which no shift centres."""
     chosen_by: ClassVar[int | None] = None
     """The seed by which public rows are chosen; None where they are the last ones."""
-    _nobodys: ClassVar[int] = trait(lambda self: 0 if self.public_overlap else self.public_records)
+    _held_back: ClassVar[int] = trait(
+        lambda self: 0 if self.public_overlap else self.public_records
+    )
     """How many of the file's last rows are no owner's."""
 
     _row_split: ClassVar[splits.SplitKind] = trait(lambda self: self.split)
