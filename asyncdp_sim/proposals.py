@@ -1,6 +1,6 @@
 """A scenario around a table: blocks, owners, clip bound, step and length, each with its reason.
 
-Step and length come of a :class:`~asyncdp_sim.forecasts.advice.tune.Search` on rows drawn from the
+Step and length come of a :class:`~asyncdp_sim.forecasts.tune.Search` on rows drawn from the
 public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it has.
 """
 
@@ -300,8 +300,8 @@ def _chosen(
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
-    from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap
     from asyncdp_sim.forecasts.population import population
+    from asyncdp_sim.forecasts.tune import Search, StepLengthCap
     from asyncdp_sim.runs.replicates import processes
     from asyncdp_sim.scenario import Scenario, from_tables
 

@@ -19,8 +19,7 @@ from asyncdp_sim.core.starting import one_thread, ready_streams, require_working
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import default_directory, described, digest
 from asyncdp_sim.results.write import require_free
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.sentences.result import notes, result_lines

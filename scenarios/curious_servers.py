@@ -28,7 +28,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture, save, write
 from asyncdp_sim.figures.style import GRAY, looks
-from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
 from asyncdp_sim.sentences.label import Label
 
 NOT = "POLAR: obfuscated, no differential privacy guarantee for any ε."
@@ -56,9 +56,9 @@ def guess(gradient: Array, weights: Array, additive: Array, servers: int) -> flo
     gradient : array (p,)
         g ≠ 0.
     weights : array (C, Δ, n) or (C, Δ, n, p)
-        See :func:`~asyncdp_sim.learning.algorithms.obfuscation.draw_weights`.
+        See :func:`~asyncdp_sim.learning.algorithms.polar.draw_weights`.
     additive : array (C, Δ, n, p)
-        See :func:`~asyncdp_sim.learning.algorithms.obfuscation.draw_additive`.
+        See :func:`~asyncdp_sim.learning.algorithms.polar.draw_additive`.
     servers : int
         τ in 1…n.
     """
@@ -94,7 +94,7 @@ def weight_spread(window: int, n_servers: int, total: float, bound: float) -> fl
 
     With m = Δn cells whose sum is M, Var(A) = v r(m − r)/(m − 1) for r = Δτ of them, so that the
     part is v m²/(M²(m − 1)), v = E ΣW²/m − (M/m)². Given B (see
-    :func:`~asyncdp_sim.learning.algorithms.obfuscation.draw_weights`) and q negative cells,
+    :func:`~asyncdp_sim.learning.algorithms.polar.draw_weights`) and q negative cells,
     E ΣW² = 2P²/(m − q + 1) + 2Q²/(q + 1), P, Q = (B ± M)/2, and q is Bin(m, (B − M)/2B) kept
     within 1…m − 1; where B ≤ M it is 2M²/(m + 1).
 

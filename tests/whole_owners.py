@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from asyncdp_sim.privacy.accountants.pairs import delta_of
+from asyncdp_sim.privacy.pairs import delta_of
 from tests.scenes import fields
 
 RECORDS, EPSILON, DELTA = [10, 20, 40], 2.0, 1e-6

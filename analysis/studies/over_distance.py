@@ -18,7 +18,7 @@ from asyncdp_sim.figures.convergence import Look
 from asyncdp_sim.figures.drawer import Declaration, Layer
 from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.accountants import gaussian_epsilon
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario, load

@@ -217,7 +217,7 @@ def run(
     >>> result.curve["k"].max().item()
     20
     """
-    from asyncdp_sim.runs.directory import finished_or_free, write
+    from asyncdp_sim.runs.run import finished_or_free, write
     from asyncdp_sim.runs.run import run as run_scenario
     from asyncdp_sim.theory.predict.all import size_notes
 

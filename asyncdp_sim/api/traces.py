@@ -184,7 +184,7 @@ class TraceAsResult(opened.Result):
 
 
 if TYPE_CHECKING:
-    from asyncdp_sim.decision.alternatives import Alternative
+    from asyncdp_sim.decision.forecast import Alternative
     from asyncdp_sim.decision.forecast import Forecast as Found
     from asyncdp_sim.sentences.forecast import Decision
 
@@ -250,11 +250,11 @@ class Forecast(Named):
         """
         import pandas as pd
 
-        from asyncdp_sim.sentences.alternatives import as_content
+        from asyncdp_sim.sentences.forecast import content_of_others
 
         columns = ["protocol", "difference", "low", "high", "refused"]
         rows = []
-        for other in as_content(self.others or ()):
+        for other in content_of_others(self.others or ()):
             more = map((other["difference"] or {}).get, ("gain", "low", "high"))
             rows.append((other["protocol"], *more, other["refused"]))
         return _without_units(pd.DataFrame(rows, columns=columns))
@@ -285,19 +285,18 @@ class Forecast(Named):
 
     def lines(self) -> list[str]:
         """Return it in words, as lines."""
-        from asyncdp_sim.sentences import alternatives
+        from asyncdp_sim.sentences import forecast
         from asyncdp_sim.sentences.forecast import lines
 
         if self.others is None or self.found.gains is None:
             return lines(self.found)
-        return [*lines(self.found), "", *alternatives.lines(self.found.gains, self.others)]
+        return [*lines(self.found), "", *forecast.lines_of_others(self.found.gains, self.others)]
 
     @cached_property
     def _content(self) -> dict[str, Any]:
-        from asyncdp_sim.sentences.alternatives import as_content
-        from asyncdp_sim.sentences.forecast import as_json
+        from asyncdp_sim.sentences.forecast import as_json, content_of_others
 
-        return dict(json.loads(as_json(self.found, as_content(self.others or ()))))
+        return dict(json.loads(as_json(self.found, content_of_others(self.others or ()))))
 
     def __repr__(self) -> str:
         return f"<Forecast: expected ψ {number(self.found.psi)}, {self.found.method}>"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
-from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of, of_gaussian, of_pure
+from asyncdp_sim.privacy.pairs import epsilon_of, mu_of, of_gaussian, of_pure
 
 Pair = tuple[Array, Array]
 """Scores of runs on the first and on the second of two neighbouring datasets."""

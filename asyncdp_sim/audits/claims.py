@@ -20,9 +20,9 @@ from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.learning.answers import AnswerNoise
-from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
-from asyncdp_sim.privacy.accountants.pairs import LaplacePair, epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants import Accountant, gradients_of
 from asyncdp_sim.privacy.mechanisms import GaussianShares
+from asyncdp_sim.privacy.pairs import LaplacePair, epsilon_of, mu_of
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 

@@ -25,7 +25,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.privacy.ledger import Ledger
+from asyncdp_sim.privacy.guarantee import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome

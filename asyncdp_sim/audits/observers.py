@@ -21,9 +21,9 @@ from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.pairs import epsilon_of
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons, multipliers
+from asyncdp_sim.privacy.pairs import epsilon_of
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace

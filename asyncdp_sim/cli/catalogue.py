@@ -125,7 +125,7 @@ def describe_command(name: str) -> None:
 
 def docs_command(topic: str | None = None) -> None:
     """Print a page of the documentation, or the list of topics."""
-    from asyncdp_sim.sentences.pages import page_text, topics
+    from asyncdp_sim.sentences.names import page_text, topics
 
     if topic is None:
         show(["topics and titles; to print a page: asyncdp docs TOPIC", *topics()])
@@ -139,7 +139,7 @@ def schema_command(out: Path | None = None) -> None:
     Editors that know TOML complete fields by it, if it is in the directory of the scenario.
     """
     from asyncdp_sim.core.errors import Fault, ResultError
-    from asyncdp_sim.sentences.pages import schema_text
+    from asyncdp_sim.sentences.names import schema_text
 
     text = schema_text()
     if out is None:

@@ -47,8 +47,8 @@ def forecast_command(
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import save_new
     from asyncdp_sim.sentences import forecast as words
-    from asyncdp_sim.sentences.alternatives import as_content, lines
-    from asyncdp_sim.sentences.pages import write_beside
+    from asyncdp_sim.sentences.forecast import content_of_others, lines_of_others
+    from asyncdp_sim.sentences.names import write_beside
 
     advising = inviting or tuning or market is not None
     if market is not None and target is None:
@@ -69,9 +69,9 @@ def forecast_command(
     if save is not None:
         require_new(save)
     if advising:
-        from asyncdp_sim.forecasts.advice.invite import invite
-        from asyncdp_sim.forecasts.advice.market import buy
-        from asyncdp_sim.forecasts.advice.tune import tune
+        from asyncdp_sim.forecasts.invite import invite
+        from asyncdp_sim.forecasts.market import buy
+        from asyncdp_sim.forecasts.tune import tune
 
         named = shlex.join([str(file), *terminal.as_options(settings)])
         advice: dict[str, Any] = {}
@@ -122,12 +122,12 @@ def forecast_command(
     unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
     notes += unlike if private or whose is not None else []
     if as_json:
-        typer.echo(words.as_json(result, [] if compared is None else as_content(compared)))
+        typer.echo(words.as_json(result, [] if compared is None else content_of_others(compared)))
         terminal.note_all(notes)
         return
     terminal.show(words.lines(result) if details else words.first_screen(result))
     if compared is not None and result.gains is not None:
-        terminal.show(["", *lines(result.gains, compared)])
+        terminal.show(["", *lines_of_others(result.gains, compared)])
     terminal.note_all(notes)
     again = ["forecast", file, *terminal.as_options(settings), "--details"]
     again += [] if whose is None else ["--as", whose]

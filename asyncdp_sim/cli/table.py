@@ -255,7 +255,7 @@ def export_command(
     allow_code: bool = False,
 ) -> None:
     """Export a scenario as an app that runs it over a real network."""
-    from asyncdp_sim.exports.flower import export_flower
+    from asyncdp_sim.exports import export_flower
 
     with blaming(file):
         scenario, notes = load_scenario(file, settings, allow_code)

@@ -283,7 +283,7 @@ def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
 
 def put_schema_beside(scenario: Path) -> None:
     """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
-    from asyncdp_sim.sentences.pages import write_beside
+    from asyncdp_sim.sentences.names import write_beside
 
     text = write_beside(scenario)
     if text is not None:

@@ -14,8 +14,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, InputError, SpecError
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.decision.alternatives import Alternative, difference
-from asyncdp_sim.decision.forecast import Asked, GainForecast
+from asyncdp_sim.decision.forecast import Alternative, Asked, GainForecast, gain_difference
 from asyncdp_sim.forecasts.gains import gains
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.runs.gains import joint_scores, known_rows, training_rows
@@ -68,7 +67,7 @@ def alternatives(
             found.append(Alternative(name, {}, refused=str(error.faults[0])))
             continue
         judged = gains(other, options, whose)
-        found.append(Alternative(name, settings, gains=judged, more=difference(own, judged)))
+        found.append(Alternative(name, settings, gains=judged, more=gain_difference(own, judged)))
     return tuple(found)
 
 

@@ -10,8 +10,8 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks
 from asyncdp_sim.learning.answers import AnswerModel, Answers, apply_answers
-from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import Objective
+from asyncdp_sim.learning.objectives.records import GradientMonitor
 from asyncdp_sim.learning.recording import Reads, Trajectory
 from asyncdp_sim.network.learner import Learning
 from asyncdp_sim.trace import Trace

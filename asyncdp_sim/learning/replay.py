@@ -19,8 +19,8 @@ from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Asks, CellRows
 from asyncdp_sim.learning.answers import AnswerModel, AnswerNoise, Answers, apply_answers
-from asyncdp_sim.learning.longest_gradients import NUMBERS, GradientMonitor
 from asyncdp_sim.learning.objectives import LinearRecords
+from asyncdp_sim.learning.objectives.records import NUMBERS, GradientMonitor
 from asyncdp_sim.learning.recording import ModelRecorder, Reads, Trajectory
 from asyncdp_sim.trace import Trace
 

@@ -1,7 +1,6 @@
 """Bounds, noise, charges, and what they guarantee."""
 
-from asyncdp_sim.privacy.accountants.own import Accountant, Gaussian, Pure
-from asyncdp_sim.privacy.guarantee import Guarantee, ObservedMax, guarantee
-from asyncdp_sim.privacy.ledger import Ledger
+from asyncdp_sim.privacy.accountants import Accountant, Gaussian, Pure
+from asyncdp_sim.privacy.guarantee import Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 from asyncdp_sim.privacy.spec import Privacy

@@ -37,7 +37,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Several, Spec, Variant, trait
 from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.accountants.own import (
+from asyncdp_sim.privacy.accountants import (
     Accountant,
     Gaussian,
     Pure,
@@ -45,8 +45,8 @@ from asyncdp_sim.privacy.accountants.own import (
     gaussian_epsilon,
     gaussian_multiplier,
 )
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
+from asyncdp_sim.privacy.pairs import GenericPair, LaplacePair, PurePair
 from asyncdp_sim.privacy.sensitivity import NormChoice
 
 _SAME = 1e-9

@@ -22,10 +22,8 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy import mechanisms
-from asyncdp_sim.privacy.accountants import composition
-from asyncdp_sim.privacy.accountants.own import Accountant, Converted, Pure, bare
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
+from asyncdp_sim.privacy import composition, mechanisms
+from asyncdp_sim.privacy.accountants import Accountant, Converted, Pure, bare
 from asyncdp_sim.privacy.budgets import (
     MOST_ANSWERS,
     Budget,
@@ -35,6 +33,7 @@ from asyncdp_sim.privacy.budgets import (
     Participation,
 )
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
+from asyncdp_sim.privacy.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]

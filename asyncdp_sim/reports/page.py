@@ -38,8 +38,15 @@ from asyncdp_sim.results import (
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
 from asyncdp_sim.sentences import WORDS
-from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
-from asyncdp_sim.sentences.forecast import BESIDE, MOST, beside
+from asyncdp_sim.sentences.forecast import (
+    BESIDE,
+    BETTER,
+    MOST,
+    NOTE_OF_OTHERS,
+    beside,
+    better_protocol,
+    protocols,
+)
 from asyncdp_sim.sentences.result import AVERAGE, warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
@@ -360,7 +367,7 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
         alone = found["reads"] == "owner"
         better = better_protocol(others, "the owner" if alone else AVERAGE, found.get("unit"))
         refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
-        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
+        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE_OF_OTHERS)])
         yield PageTable("Other protocols", protocols(found, others), sentence(note))
     names = WORDS["quantities"].items()
     values = [[name, shown(found[key])] for key, name in names if key in found]

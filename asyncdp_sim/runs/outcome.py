@@ -15,13 +15,13 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.messages import Extent, Noted, Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
-from asyncdp_sim.learning.longest_gradients import Observed, largest_of_all
 from asyncdp_sim.learning.objectives import Model, Records
+from asyncdp_sim.learning.objectives.records import Observed, largest_of_all
 from asyncdp_sim.measures.energy import energy_figures, used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
-from asyncdp_sim.privacy.accountants.pairs import mu_of, of_gaussian, of_pure
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
+from asyncdp_sim.privacy.pairs import mu_of, of_gaussian, of_pure
 from asyncdp_sim.results import manifest as manifests
 from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.gains import Gains

@@ -27,7 +27,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.file_form import RAISED
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.longest_gradients import GradientMonitor, Observed
+from asyncdp_sim.learning.objectives.records import GradientMonitor, Observed
 from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.network import Network, simulate

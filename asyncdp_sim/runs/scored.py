@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import FAR, blank, only_labels, outlying, void
-from asyncdp_sim.learning.longest_gradients import largest_of_all
 from asyncdp_sim.learning.objectives import (
     Constants,
     Loss,
@@ -23,6 +22,7 @@ from asyncdp_sim.learning.objectives import (
     Squared,
     constants,
 )
+from asyncdp_sim.learning.objectives.records import largest_of_all
 from asyncdp_sim.measures.scores import Score, right, scores_of
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario

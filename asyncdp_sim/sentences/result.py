@@ -25,8 +25,8 @@ from asyncdp_sim.decision import Verdict
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.privacy.accountants.pairs import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
+from asyncdp_sim.privacy.pairs import words as attacker_words
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken, with_short_digest
 from asyncdp_sim.sentences import WORDS

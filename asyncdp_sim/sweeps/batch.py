@@ -9,10 +9,9 @@ from asyncdp_sim.core.errors import InputError, MachineError, ResultError, gave_
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.results.write import Writer, all_on_disk
-from asyncdp_sim.runs.directory import build, write
 from asyncdp_sim.runs.outcome import ready
 from asyncdp_sim.runs.problem import Problem, build_dataset, records
-from asyncdp_sim.runs.run import run, run_together
+from asyncdp_sim.runs.run import build, run, run_together, write
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.sentences.label import network_metadata
 from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces

@@ -27,7 +27,7 @@ import numpy as np
 
 from analysis.again import traces_of
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.accountants import gaussian_epsilon
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.results import Result, Sweep
 from scenarios.papers.claims import Range
 from scenarios.papers.figure import read_figures

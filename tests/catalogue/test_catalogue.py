@@ -8,8 +8,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps.sweep import sweep

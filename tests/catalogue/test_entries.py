@@ -21,12 +21,11 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult, owner_figures
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.sweeps.sweep import sweep
-from asyncdp_sim.theory.formulas import dcf
+from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.trace.vocabulary import State
@@ -226,7 +225,7 @@ def test_two_are_off_as_the_chain_says_and_five_by_less(wifi):
     channel = entry(WIFI).scenario().base().channel
     assert isinstance(channel, Dcf)
     times = (channel.slot, channel.airtime, channel.after_success, channel.after_collision)
-    found = dcf.exact(5, channel.window, channel.doublings).access(*times)
+    found = channels.dcf_exact(5, channel.window, channel.doublings).access(*times)
     off = 100 * (approximation(channel, 5, 1.0).success_rate / found.success_rate - 1)
     assert abs(five - off) < 2 * other
     assert off < 1  # the goal for five owners and more

@@ -15,8 +15,7 @@ from asyncdp_sim.network import clocks
 from asyncdp_sim.privacy import mechanisms as laplace
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import problem
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from scenarios.papers import FIGURES, collab_optimum, exact
 from scenarios.papers.claims import SENTENCES, Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, SOUND

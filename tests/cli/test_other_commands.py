@@ -171,7 +171,7 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
         rule = "the trace contradicts itself: updates are not numbered one by one "
         rule += "(replicate 1 of seed 3)"
     else:
-        charge = "asyncdp_sim.privacy.accountants.own.Pure.spent"
+        charge = "asyncdp_sim.privacy.accountants.Pure.spent"
         monkeypatch.setattr(charge, lambda account, released: 2.0 * released * account.epsilon)
         rule = "the ledger is above a budget: owner 1 spent ε = 6 of 1 (row 1)"
     said = command("run", "small.toml", "--out", "r")

@@ -12,11 +12,10 @@ import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.core.progress import drawn, figures, line_on, rate
 from asyncdp_sim.core.words import SCREEN, duration
-from asyncdp_sim.forecasts.advice.contest import winner
-from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.contest import winner
 from asyncdp_sim.forecasts.forecast import forecast
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.forecasts.tune import tune
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import reproduce_all, sweep
 from tests.cli.scenes import SMALL, SWEEP

@@ -17,8 +17,8 @@ import pytest
 
 from asyncdp_sim.results import write as result
 from asyncdp_sim.results.write import Writer, remove_leftovers
-from asyncdp_sim.runs.directory import build
 from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.runs.run import build
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import EventKind

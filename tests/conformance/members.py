@@ -27,8 +27,8 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.dispatch import Policy
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.privacy.accountants.composition import Accounting
 from asyncdp_sim.privacy.budgets import Budget
+from asyncdp_sim.privacy.composition import Accounting
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity

@@ -16,10 +16,10 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Privacy, guarantee, mechanisms
-from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.pairs import mu_of
+from asyncdp_sim.privacy.accountants import Pure
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, Array, Mechanism, alike
+from asyncdp_sim.privacy.pairs import mu_of
 from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.run import run

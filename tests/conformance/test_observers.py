@@ -14,8 +14,7 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.runs.directory import manifest
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import as_json
 from asyncdp_sim.sentences.forecast import figures as in_words

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import minimize
 
 import asyncdp_sim as ad
-from asyncdp_sim.learning.longest_gradients import largest_of_all
 from asyncdp_sim.learning.objectives import MLP, Objective, Records
+from asyncdp_sim.learning.objectives.records import largest_of_all
 from asyncdp_sim.runs.run import run
 from tests.documents.parts import ROOT
 from tests.huber import KINDS, Huber

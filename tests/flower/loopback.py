@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.exports.flower import export_flower
+from asyncdp_sim.exports import export_flower
 from asyncdp_sim.scenario import Scenario
 from tests.unit.exports.banks import BANKS
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim import audit_answers
-from asyncdp_sim.exports.flower import export_flower, plan_of
-from asyncdp_sim.exports.flower.private_learning import ledger, owner, steps
+from asyncdp_sim.exports import export_flower, plan_of
+from asyncdp_sim.exports.private_learning import ledger, owner, steps
 from tests.tables import table
 from tests.unit.exports.banks import banks, north
 
@@ -25,7 +25,7 @@ POINT = np.array([50.0, 0.0, 0.0, 0.0])
 
 @pytest.mark.parametrize(("shrunk", "shown"), [(1.0, False), (0.5, True)])
 def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> None:
-    from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
+    from asyncdp_sim.exports.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path), 1.0)
     one = {**plan["owners"][0], "answers": 1, "epsilon": 1.0}
@@ -76,7 +76,7 @@ PRICE = {"budget": {"kind": "until-spent", "per_answer": 0.3}}  # 16 answers, 0.
 
 @pytest.mark.parametrize(("changes", "most"), [({}, 1.002), (GAUSSIAN, 1.25), (PRICE, 1.002)])
 def test_all_answers_cost_what_is_allowed_by_noise_as_simulated(tmp_path, changes, most):
-    from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
+    from asyncdp_sim.exports.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path).replace(privacy=changes), 1.0)
     for each in plan["owners"]:

@@ -33,7 +33,7 @@ def flower(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     from flwr.superlink.federation import NoOpFederationManager
     from flwr.superlink.grid import InMemoryGrid
 
-    from asyncdp_sim.exports.flower.private_learning.server_app import FlowerLink
+    from asyncdp_sim.exports.private_learning.server_app import FlowerLink
 
     factory = LinkStateFactory(
         FLWR_IN_MEMORY_DB_NAME, NoOpFederationManager(), ObjectStoreFactory()

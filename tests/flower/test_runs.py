@@ -12,8 +12,7 @@ from contextlib import closing, contextmanager
 import numpy as np
 import pytest
 
-from asyncdp_sim import run
-from asyncdp_sim.exports import flower
+from asyncdp_sim import exports, run
 from asyncdp_sim.imports import fit_law
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -33,7 +32,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
 
 
 def test_killed_parties_cost_answers_and_exceed_no_budget(network: Loopback, monkeypatch) -> None:
-    monkeypatch.setattr(flower, "PATIENCE", 60.0)
+    monkeypatch.setattr(exports, "PATIENCE", 60.0)
     budget = {"kind": "per-owner-cap", "answers": 10}  # in all as many as there are updates
     network.carry_out(banks(network.folder).replace(**PUSH, privacy={"budget": budget}))
     started = network.start_run()

@@ -20,7 +20,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy.accountants.own import Pure
+from asyncdp_sim.privacy.accountants import Pure
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.tables import check

@@ -16,11 +16,11 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants.composition import Accounting, ByLosses, LossDistributions
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier, gradients_of
-from asyncdp_sim.privacy.accountants.pairs import LaplacePair
+from asyncdp_sim.privacy.accountants import gaussian_epsilon, gaussian_multiplier, gradients_of
 from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
+from asyncdp_sim.privacy.composition import Accounting, ByLosses, LossDistributions
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
+from asyncdp_sim.privacy.pairs import LaplacePair
 from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from asyncdp_sim.trace.tables import check
 from tests.conformance.members import examples

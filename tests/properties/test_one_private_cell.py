@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.audits.neighbour_file import write_neighbour
+from asyncdp_sim.audits.neighbours import write_neighbour
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData

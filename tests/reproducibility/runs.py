@@ -6,8 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 

@@ -10,8 +10,7 @@ import tomli_w
 import asyncdp_sim as ad
 from asyncdp_sim.core.files import synchronise
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import dump, load
 from tests.cli.command import program
 from tests.one_in import one_in

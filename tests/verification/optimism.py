@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.accountants import composition
-from asyncdp_sim.privacy.accountants.pairs import LaplacePair, LossCells
+from asyncdp_sim.privacy import composition
+from asyncdp_sim.privacy.pairs import LaplacePair, LossCells
 
 NAMES = ("together", "fine_step", "_orders", "charge_of", "answers_of", "_epsilon", "_told")
 CACHED = tuple(getattr(composition, name) for name in NAMES)

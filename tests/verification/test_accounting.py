@@ -15,8 +15,7 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtr
 
-from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants import own
+from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure, accountants
 from asyncdp_sim.privacy.budgets import PerOwnerCap, UntilSpent, pure_answers, pure_total
 from tests.one_in import one_in
 from tests.together import together
@@ -71,19 +70,21 @@ def test_noise_or_answers_one_percent_off_are_seen(wrong):
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 20.0])
 def test_a_multiplier_gives_its_epsilon_by_the_formula(epsilon, delta):
-    z = own.gaussian_multiplier(epsilon, delta)
+    z = accountants.gaussian_multiplier(epsilon, delta)
     found = ndtr(1 / (2 * z) - epsilon * z) - np.exp(epsilon) * ndtr(-1 / (2 * z) - epsilon * z)
     assert found <= delta
     assert found == pytest.approx(delta, rel=1e-3)
-    assert own.gaussian_epsilon(z, delta) <= epsilon
-    assert own.gaussian_epsilon(z, delta) == pytest.approx(epsilon, rel=1e-5)
-    assert own.gaussian_epsilon(z * (1 - 1e-6), delta) > epsilon  # hardly less is too little
+    assert accountants.gaussian_epsilon(z, delta) <= epsilon
+    assert accountants.gaussian_epsilon(z, delta) == pytest.approx(epsilon, rel=1e-5)
+    assert (
+        accountants.gaussian_epsilon(z * (1 - 1e-6), delta) > epsilon
+    )  # hardly less is too little
 
 
 def test_no_noise_and_nothing_but_noise():
-    assert own.gaussian_epsilon(0.0, 1e-6) == inf
-    assert own.gaussian_epsilon(inf, 1e-6) == 0
-    assert own.gaussian_multiplier(inf, 1e-6) == 0
+    assert accountants.gaussian_epsilon(0.0, 1e-6) == inf
+    assert accountants.gaussian_epsilon(inf, 1e-6) == 0
+    assert accountants.gaussian_multiplier(inf, 1e-6) == 0
     exact = gaussian(0.0, 1e-6)
     assert [exact.spent(np.array([k]))[0] for k in (0, 1, 5)] == [0, inf, inf]
     assert [exact.zcdp(np.array([k]))[0] for k in (0, 1, 5)] == [0, inf, inf]
@@ -120,18 +121,18 @@ def test_as_many_gaussian_answers_as_fit():
     for _ in range(60):
         price, delta = 10 ** rng.uniform(-2, 0.5), 10 ** rng.uniform(-9, -3)
         epsilon = price * 10 ** rng.uniform(0, 2)
-        multiplier = own.gaussian_multiplier(price, delta)
-        fits = own.gaussian_answers(multiplier, epsilon, delta)
+        multiplier = accountants.gaussian_multiplier(price, delta)
+        fits = accountants.gaussian_answers(multiplier, epsilon, delta)
         assert fits >= 1
         assert stated(multiplier, delta, fits) <= epsilon
         assert stated(multiplier, delta, fits + 1) > epsilon
-    one = own.gaussian_multiplier(0.5, 1e-6)
-    assert own.gaussian_answers(one, 0.5, 1e-6) == 1
-    assert own.gaussian_answers(one * sqrt(7), 0.5, 1e-6) == 7
-    assert own.gaussian_answers(one * sqrt(7) * (1 - 1e-7), 0.5, 1e-6) == 6
+    one = accountants.gaussian_multiplier(0.5, 1e-6)
+    assert accountants.gaussian_answers(one, 0.5, 1e-6) == 1
+    assert accountants.gaussian_answers(one * sqrt(7), 0.5, 1e-6) == 7
+    assert accountants.gaussian_answers(one * sqrt(7) * (1 - 1e-7), 0.5, 1e-6) == 6
     for count in range(1, 400):  # to the last bit, where a root is all but a whole number
         multiplier = one * sqrt(count)
-        fits = own.gaussian_answers(multiplier, 0.5, 1e-6)
+        fits = accountants.gaussian_answers(multiplier, 0.5, 1e-6)
         assert multiplier / np.sqrt(fits) >= one * (1 - 4e-16)
         assert multiplier / np.sqrt(fits + 1) < one
 
@@ -183,7 +184,7 @@ def test_owners_that_share_a_record_spend_the_least_epsilon_together(
             assert together == pytest.approx(np.sort(accountant.spent(released))[-owners:].sum())
         else:
             rho = np.sort(accountant.zcdp(released))[-owners:].sum()
-            exact = 0.0 if rho == 0 else own.gaussian_epsilon(1 / sqrt(2 * rho), delta)
+            exact = 0.0 if rho == 0 else accountants.gaussian_epsilon(1 / sqrt(2 * rho), delta)
             assert together == pytest.approx(exact, rel=1e-9)
     if budget is not PRICE:
         assert accountant.together(rows[0], owners) == pytest.approx(least, rel=1e-5)

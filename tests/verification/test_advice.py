@@ -15,12 +15,12 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
-from asyncdp_sim.forecasts.advice.invite import invite
-from asyncdp_sim.forecasts.advice.market import buy
-from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts import contest
+from asyncdp_sim.forecasts.contest import CHOOSING, Played, ends
+from asyncdp_sim.forecasts.invite import invite
+from asyncdp_sim.forecasts.market import buy
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.tune import tune
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from tests.fresh import fresh_seed

@@ -21,10 +21,10 @@ from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.sums import Sums
-from asyncdp_sim.privacy.accountants.own import UPWARDS
-from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants import UPWARDS
 from asyncdp_sim.privacy.mechanisms import RecordSensitivity
 from asyncdp_sim.privacy.mechanisms import shared as in_shares
+from asyncdp_sim.privacy.pairs import epsilon_of, mu_of
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario

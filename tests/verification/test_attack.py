@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.audits.check import Claim, attack, most_shown
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.accountants.pairs import delta_of, epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.pairs import delta_of, epsilon_of, mu_of
 from tests.together import together
 
 pytestmark = pytest.mark.oracle(

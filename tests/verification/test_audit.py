@@ -10,7 +10,7 @@ from asyncdp_sim.audits import audit, first_audit, whole_run
 from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy import ledger
+from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy import mechanisms as laplace
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
@@ -91,7 +91,7 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monk
     data = {"kind": "gaussian", "features": 1}
     given = scenario(**LOSSY | {"channel": channel}, data=data, privacy=budget)
     # else the run is ended by its invariants
-    monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
+    monkeypatch.setattr(guarantee, "_require_within", lambda *_: None)
     repeat, release = Learner.repeat, Learner.release
     again: set[int] = set()
 

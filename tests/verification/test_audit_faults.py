@@ -21,13 +21,13 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
-from asyncdp_sim.privacy import budgets, ledger, mechanisms
+from asyncdp_sim.privacy import budgets, guarantee, mechanisms
 from asyncdp_sim.privacy import spec as privacy_spec
-from asyncdp_sim.privacy.accountants.own import Converted, Pure, bare
-from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants import Converted, Pure, bare
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.observers import NodeObserver, model
+from asyncdp_sim.privacy.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -149,7 +149,7 @@ def mean_over_one_less(right, self, owners, points):
 @pytest.fixture(autouse=True)
 def books_are_not_checked(monkeypatch):
     """A run with broken books is ended by its invariants: here the audit has to see them."""
-    monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
+    monkeypatch.setattr(guarantee, "_require_within", lambda *_: None)
 
 
 @instead_of(Learner, "drop")

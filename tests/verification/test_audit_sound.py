@@ -17,9 +17,9 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.privacy.accountants.composition import Accounting
-from asyncdp_sim.privacy.accountants.own import gradients_of
+from asyncdp_sim.privacy.accountants import gradients_of
 from asyncdp_sim.privacy.budgets import Budget, BudgetKind
+from asyncdp_sim.privacy.composition import Accounting
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.privacy.sensitivity import Sensitivity

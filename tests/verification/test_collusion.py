@@ -13,7 +13,7 @@ import pytest
 
 from analysis.privacy.transcripts import from_rounds, transcribed
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from scenarios.curious_servers import additive_spread, guess, guess_error, weight_spread
 from tests import scenes

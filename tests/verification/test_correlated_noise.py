@@ -18,7 +18,7 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy import ledger
+from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.mechanisms import Correlation, Filtered, LearnerNoise, NoNoise
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
@@ -248,7 +248,7 @@ def test_an_audit_refutes_planted_faults(planted, monkeypatch):
 
 @pytest.mark.long
 def test_an_audit_refutes_participation_that_is_not_bounded(monkeypatch):
-    monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
+    monkeypatch.setattr(guarantee, "_require_within", lambda *_: None)
     free = property(lambda self: (self.run.updates,) * self.owners.count)
     monkeypatch.setattr(Scenario, "_sent_at_most", free)
     of = scenario(privacy={"correlation": {"bands": 2}, "participation": {"most": 1, "apart": 2}})

@@ -15,7 +15,7 @@ import pytest
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import clocks, laws, protocols
 from asyncdp_sim.network.channels.csma import Dcf
-from asyncdp_sim.theory.formulas.dcf import exact, fixed_point
+from asyncdp_sim.theory.formulas.channels import dcf_exact, dcf_fixed_point
 from asyncdp_sim.theory.predict.all import predicted
 from tests.tables import table
 
@@ -131,7 +131,7 @@ def test_the_fixed_point_is_within_one_percent_of_five_owners_or_more(n_owners):
     fields = {"window": window, "doublings": doublings, "retransmissions": 10**4} | BIANCHI
     net = network_of(n_owners, fields, 0.0)
     survive = np.array([len(used(trace)) / LENGTH for trace in runs(net, 915, 2 * RUNS)])
-    about = fixed_point(n_owners, window, doublings).access(**TIMES).success_rate
+    about = dcf_fixed_point(n_owners, window, doublings).access(**TIMES).success_rate
     off = survive / about - 1
     assert off.std(ddof=1) / np.sqrt(len(off)) < 0.002
     assert abs(off.mean()) < 0.01
@@ -139,13 +139,13 @@ def test_the_fixed_point_is_within_one_percent_of_five_owners_or_more(n_owners):
 
 def test_for_two_owners_it_is_off_by_more():
     """Windows W = 4 and 8: 3.2 % too high, so that what is predicted there is the chain's."""
-    about = fixed_point(2, 4, 1).access(**TIMES).success_rate
+    about = dcf_fixed_point(2, 4, 1).access(**TIMES).success_rate
     assert about / measure("two")[0].mean > 1.02
 
 
 @pytest.mark.parametrize(("n_owners", "window", "doublings"), [(2, 4, 1), (3, 2, 1), (4, 2, 0)])
 def test_two_chains_agree_where_nobody_sends_in_the_first_slot(n_owners, window, doublings):
-    access = exact(n_owners, window, doublings, frozen=True).access(**TIMES)
+    access = dcf_exact(n_owners, window, doublings, frozen=True).access(**TIMES)
     result = between_transmissions(n_owners, window, doublings, own=20 + 10, others=20)
     assert result == pytest.approx((access.success_rate, access.attempt_rate), rel=1e-9)
 

@@ -22,13 +22,13 @@ from asyncdp_sim.decision import (
     LinearModels,
     OwnRows,
     Verdict,
-    alternatives,
     consortium,
     cross_validation,
+    forecast,
     gain,
 )
 from asyncdp_sim.decision.adapted import pulled
-from asyncdp_sim.decision.alternatives import difference
+from asyncdp_sim.decision.forecast import gain_difference
 from asyncdp_sim.forecasts import alternatives as protocols
 from asyncdp_sim.forecasts.gains import FRESH, Asked, gains
 from asyncdp_sim.forecasts.population import population
@@ -380,7 +380,7 @@ def coverage(times: int, of_runs: float, of_rows: float, halves: int = 1) -> int
             SimpleNamespace(judged=[[pair[side] for pair in half] for half in pairs])
             for side in (0, 1)
         )
-        found = difference(one, other)
+        found = gain_difference(one, other)
         covered += found.low <= TRUE + (every if halves > 1 else 0.0) <= found.high
     return covered
 
@@ -404,8 +404,8 @@ def test_differences_are_covered(of_runs, of_rows, halves):
 @pytest.mark.parametrize(
     ("fault", "of_runs", "of_rows"),
     [
-        ((alternatives, "of_runs", lambda *_: ()), 1.5, 0.5),
-        ((alternatives.np, "var", lambda *_, **__: 0.0), 0.1, 2),
+        ((forecast, "of_runs", lambda *_: ()), 1.5, 0.5),
+        ((forecast.np, "var", lambda *_, **__: 0.0), 0.1, 2),
     ],
     ids=["runs", "rows"],
 )
@@ -423,6 +423,6 @@ def test_one_owner_has_the_sum_of_both_deviations():
         SimpleNamespace(gain=Estimate(value, part), by_run=np.zeros(2), redraw=None)
         for value, part in zip((1.0, 1.5), parts, strict=True)
     )
-    found = difference(SimpleNamespace(judged=[[one]]), SimpleNamespace(judged=[[other]]))
+    found = gain_difference(SimpleNamespace(judged=[[one]]), SimpleNamespace(judged=[[other]]))
     assert found.value == 0.5
     assert found.parts == ((pytest.approx(0.09), 5.0),)

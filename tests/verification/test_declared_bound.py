@@ -15,20 +15,20 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning import longest_gradients, recording
+from asyncdp_sim.learning import recording
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.longest_gradients import GradientMonitor, Observed, largest
 from asyncdp_sim.learning.objectives import LinearRecords, Model
+from asyncdp_sim.learning.objectives import records as gradients
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
+from asyncdp_sim.learning.objectives.records import GradientMonitor, Observed, largest
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import judge, notices, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.result import result_lines
@@ -190,7 +190,7 @@ def test_averaging_looks_at_the_only_query_of_each(bound, holds):
 def test_the_fold_meets_the_same(part, monkeypatch):
     """Also where queries wait for a shorter or longer time before they are measured."""
     outcome = run(scenario(**{} if part == "request" else {"channel": LOSSY}))
-    monkeypatch.setattr(longest_gradients, "NUMBERS", 40)
+    monkeypatch.setattr(gradients, "NUMBERS", 40)
     seen = GradientMonitor(outcome.problem.task.watched)
     folded(outcome, seen, outcome.numbers)
     assert seen.observed().largest.tolist() == brute_force(outcome).tolist()
@@ -239,7 +239,7 @@ def of_many(seed, model, norm, size, *, spread):
 def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
-        monkeypatch.setattr(longest_gradients, "PAIRS", together)
+        monkeypatch.setattr(gradients, "PAIRS", together)
         records, points = of_many(seed, model, norm, 120, spread=spread)
         every = every_length(records, 0, points)
         assert largest(records, 0, points) == every.max()
@@ -269,7 +269,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     for some in (points[:7], far, points[:0], points[:1]):
         found = []
         for few in (0, 10**6):
-            monkeypatch.setattr(longest_gradients, "FEW", few)
+            monkeypatch.setattr(gradients, "FEW", few)
             found += [largest(records, 0, some, least) for least in (0.0, 1.5)]
         assert found[:2] == found[2:]
 
@@ -277,7 +277,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
-    monkeypatch.setattr(longest_gradients, "FEW", 0)  # few records have bounds
+    monkeypatch.setattr(gradients, "FEW", 0)  # few records have bounds
     for seed in range(60):
         rng = np.random.default_rng(seed)
         records, points = of_many(seed, model, "l1", 60, spread=1.0)
@@ -287,7 +287,7 @@ def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
         with np.errstate(over="ignore", invalid="ignore"):
             every = every_length(records, 0, far)
         expected = np.where(np.isnan(every), np.inf, every).max()
-        assert longest_gradients.largest_of_all(records, far, np.zeros(1)) == [expected]
+        assert gradients.largest_of_all(records, far, np.zeros(1)) == [expected]
 
 
 def test_few_of_all_pairs_are_looked_at(monkeypatch):

@@ -19,10 +19,10 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
-from asyncdp_sim.privacy.accountants.pairs import mu_of
+from asyncdp_sim.privacy.accountants import gaussian_epsilon
 from asyncdp_sim.privacy.observers import ModelObserver
 from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minorant, in_rounds
+from asyncdp_sim.privacy.pairs import mu_of
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario

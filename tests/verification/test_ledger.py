@@ -9,9 +9,8 @@ import pytest
 
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.privacy.accountants import Pure
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.trace import EventKind
 from tests import scenes
 

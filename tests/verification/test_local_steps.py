@@ -19,7 +19,7 @@ from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, channels, laws, protocols, simulate
-from asyncdp_sim.privacy.accountants.composition import spending_columns
+from asyncdp_sim.privacy.composition import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs.run import run
 from tests.one_in import one_in

@@ -15,9 +15,9 @@ from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 
 from analysis.exact.learning import exact
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.privacy.accountants import pairs
-from asyncdp_sim.privacy.accountants.composition import charge_of, together
-from asyncdp_sim.privacy.accountants.pairs import (
+from asyncdp_sim.privacy import pairs
+from asyncdp_sim.privacy.composition import charge_of, together
+from asyncdp_sim.privacy.pairs import (
     GenericPair,
     LaplacePair,
     PurePair,

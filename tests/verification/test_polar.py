@@ -14,7 +14,7 @@ from scipy.stats import kstest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
-from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, obfuscation
+from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, polar
 from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -252,16 +252,14 @@ SIZES = (2, 3, 5)
 
 
 def sound_masks(n_servers):
-    return obfuscation.draw_masks([np.random.default_rng([7, n_servers])], n_servers, COORDINATES)[
-        0
-    ]
+    return polar.draw_masks([np.random.default_rng([7, n_servers])], n_servers, COORDINATES)[0]
 
 
 def residuals(values, masks):
     """Return what server 1 is left with of every other's messages, (S − 1, coordinates)."""
     models = np.repeat(np.array(values)[:, None], COORDINATES, axis=1)
-    found = obfuscation.secure_consensus(models, 1.0, masks)
-    assert np.max(np.abs(found.mean - np.mean(values))) <= 0.5 / obfuscation.RESOLUTION
+    found = polar.secure_consensus(models, 1.0, masks)
+    assert np.max(np.abs(found.mean - np.mean(values))) <= 0.5 / polar.RESOLUTION
     return found.unmasked(viewer=0)[1:]
 
 
@@ -275,7 +273,7 @@ def uniformity(name, left):
         last = np.bincount((words & np.uint64(31)).astype(int), minlength=BINS)
         made.append(counts(f"{label}, first bits", first, flat))
         made.append(counts(f"{label}, last bits", last, flat))
-        tail = max(kstest(words / obfuscation.MODULUS, "uniform").pvalue, 1e-300)
+        tail = max(kstest(words / polar.MODULUS, "uniform").pvalue, 1e-300)
         made.append(Score(f"{label}, KS", float(tail), 0.5, float(-ndtri(tail)), 0.0))
         if other > 0:
             both = (left[other - 1] >> np.uint64(60)) * np.uint64(8) + (words >> np.uint64(60))
@@ -326,13 +324,11 @@ def test_every_view_fits_other_models_as_well():
     """
     masks = sound_masks(3)
     other = masks.copy()
-    other[1, 2] = (masks[1, 2] - np.uint64(2 * obfuscation.RESOLUTION)) % np.uint64(
-        obfuscation.MODULUS
-    )
+    other[1, 2] = (masks[1, 2] - np.uint64(2 * polar.RESOLUTION)) % np.uint64(polar.MODULUS)
     seen_by_one = []
     for name, each in (("opposed", masks), ("the same mean", other)):
         models = np.repeat(np.array(SETTINGS[name])[:, None], COORDINATES, axis=1)
-        found = obfuscation.secure_consensus(models, 1.0, each)
+        found = polar.secure_consensus(models, 1.0, each)
         seen_by_one.append([found.messages, found.masks[0], found.masks[:, 0], found.mean])
     for first, second in zip(*seen_by_one, strict=True):
         assert np.array_equal(first, second)

@@ -15,11 +15,10 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import Clip, Privacy
-from asyncdp_sim.privacy.accountants.pairs import of_pure
-from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.privacy.pairs import of_pure
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sentences.result import figures

@@ -8,9 +8,9 @@ import pytest
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.privacy import Privacy, budgets
-from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_of
 from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
+from asyncdp_sim.privacy.composition import charge_of, together, unlike
+from asyncdp_sim.privacy.pairs import GenericPair, LaplacePair, mu_of
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.trace import ExchangeOutcome, Trace

@@ -18,9 +18,9 @@ from asyncdp_sim.learning.answers import Sample
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
-from asyncdp_sim.privacy.accountants.own import bare
-from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, mu_of, sampled_gaussian
+from asyncdp_sim.privacy.accountants import bare
+from asyncdp_sim.privacy.composition import charge_of, fine_step, together
+from asyncdp_sim.privacy.pairs import SampledGaussianPair, mu_of, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from tests.tables import table
 

@@ -18,7 +18,7 @@ from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy import mechanisms
-from asyncdp_sim.privacy.accountants.own import Accountant, each_once, gaussian_epsilon
+from asyncdp_sim.privacy.accountants import Accountant, each_once, gaussian_epsilon
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace

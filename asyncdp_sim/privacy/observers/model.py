@@ -26,7 +26,7 @@ from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants import Accountant
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, LearnerNoise, RecordSensitivity
 from asyncdp_sim.privacy.observers.kind import (
     Learned,

@@ -31,7 +31,7 @@ from asyncdp_sim.core.specification import Count, Several
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import numbers
-from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants import Accountant
 from asyncdp_sim.privacy.observers.kind import (
     Learned,
     ObserverKind,

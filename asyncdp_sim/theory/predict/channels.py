@@ -18,7 +18,6 @@ from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Slotted
 from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
-from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.formulas.exchanges import closed_network
 from asyncdp_sim.theory.predict.facts import Facts, alike
@@ -315,12 +314,12 @@ class DcfTheory(ChannelTheory):
     def solve(self, load: Load) -> RandomAccess:
         channel = self.channel
         asked = load.n_owners, channel.window, channel.doublings
-        if dcf.states(*asked) > LARGEST:
+        if formulas.dcf_states(*asked) > LARGEST:
             about = self.approximate(load).success_rate
             reason = f"of so many states only Bianchi's approximation is known, {about:.3g}"
             raise NoFormulaError(reason)
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
-        result = dcf.exact(*asked, frozen=channel.counting == "frozen").access(*times)
+        result = formulas.dcf_exact(*asked, frozen=channel.counting == "frozen").access(*times)
         given_up = (1 - result.success_probability) ** load.attempts
         if load.attempts > 1 and given_up > NEGLIGIBLE:
             raise NoFormulaError(f"answers may be given up after {load.attempts} attempts")
@@ -349,7 +348,7 @@ def approximation(channel: Dcf, n_owners: int, airtime: float) -> RandomAccess:
     """
     times = channel.slot, airtime, channel.after_success, channel.after_collision
     frozen = channel.counting == "frozen"
-    point = dcf.fixed_point(n_owners, channel.window, channel.doublings, frozen=frozen)
+    point = formulas.dcf_fixed_point(n_owners, channel.window, channel.doublings, frozen=frozen)
     return point.access(*times)
 
 

@@ -17,7 +17,7 @@ from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.spec import STAGES
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import exchanges
-from asyncdp_sim.theory.formulas.loss_network import Edge, LossNetwork, loss_network
+from asyncdp_sim.theory.formulas.exchanges import Edge, LossNetwork, loss_network
 from asyncdp_sim.theory.predict.facts import Facts, alike, budget_short
 from asyncdp_sim.theory.prediction import (
     SPREADS,

@@ -20,7 +20,7 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.formulas.dcf import fixed_point
+from asyncdp_sim.theory.formulas.channels import dcf_fixed_point
 from tests.peers.ns3.measure import FIGURES, SEEDS, cells
 from tests.peers.ns3.ours import OTHERS, WIFI, cell_of, dcf, figures, lossy, measured, per_answer
 
@@ -153,7 +153,7 @@ def _wifi(known: Any) -> Iterator[Off]:
         counting: dict[str, Any] = {"counting": "frozen", "others_after_collision": OTHERS[waits]}
         net = dcf(owners, first, last, **counting)
         ours = _mean([1e6 * measured(net, SECONDS * 1e6, seed)[0] for seed in SEEDS])
-        point = fixed_point(owners, first, (last // first).bit_length() - 1)
+        point = dcf_fixed_point(owners, first, (last // first).bit_length() - 1)
         family = EIFS if waits == "EIFS" else f"Wi-Fi, {windows.replace('-', '–')} slots"
         formula = 1e6 * point.access(*times).success_rate
         yield _off(family, name, ours, known[name]["rate"], formula)

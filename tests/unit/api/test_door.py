@@ -21,8 +21,7 @@ from asyncdp_sim.cli.terminal import load_scenario
 from asyncdp_sim.figures import style, traces
 from asyncdp_sim.figures.networks import NetworkFigure
 from asyncdp_sim.results.columns import flat
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from scenarios import first_steps
 from tests.unit.api.page import page

@@ -33,8 +33,7 @@ from asyncdp_sim.results.columns import (
     tables,
 )
 from asyncdp_sim.results.write import PLAIN, write_into
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 from tests.cli.scenes import SMALL

@@ -13,8 +13,7 @@ from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named
 from asyncdp_sim.measures.summary import Ratio
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
 from asyncdp_sim.theory.formulas import t_quantile

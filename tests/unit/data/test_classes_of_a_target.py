@@ -10,7 +10,7 @@ from of_frames import of_frame
 from asyncdp_sim.core.errors import AsyncDPError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.data.tables.encodings import SeenClasses
-from asyncdp_sim.learning.longest_gradients import largest
+from asyncdp_sim.learning.objectives.records import largest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario

@@ -7,8 +7,8 @@ from random import Random
 import pandas as pd
 import pytest
 
-from asyncdp_sim.exports.flower import plan_of
-from asyncdp_sim.exports.flower.private_learning import ledger
+from asyncdp_sim.exports import plan_of
+from asyncdp_sim.exports.private_learning import ledger
 from asyncdp_sim.scenario import Scenario, load
 from tests.scenes import text
 from tests.tables import table

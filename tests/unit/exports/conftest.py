@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from asyncdp_sim.exports.flower.private_learning import owner
+from asyncdp_sim.exports.private_learning import owner
 from tests.unit.exports.banks import north
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.decision import LinearModels, OwnRows
 from asyncdp_sim.decision.adapted import STRENGTHS, pulled
-from asyncdp_sim.exports.flower import export_flower, plan_of
-from asyncdp_sim.exports.flower.private_learning import adapt
+from asyncdp_sim.exports import export_flower, plan_of
+from asyncdp_sim.exports.private_learning import adapt
 from asyncdp_sim.runs.gains import linear_models
 from asyncdp_sim.runs.problem import build_dataset
 from tests.unit.exports.banks import BANKS, banks

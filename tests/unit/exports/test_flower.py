@@ -18,10 +18,10 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.exports.flower import export_flower, plan_of
-from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
-from asyncdp_sim.exports.flower.private_learning import owner as client
-from asyncdp_sim.exports.flower.private_learning.server import AsyncStrategy
+from asyncdp_sim.exports import export_flower, plan_of
+from asyncdp_sim.exports.private_learning import ledger, steps, table
+from asyncdp_sim.exports.private_learning import owner as client
+from asyncdp_sim.exports.private_learning.server import AsyncStrategy
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare

@@ -14,9 +14,9 @@ from scipy.stats import ks_2samp
 
 from asyncdp_sim import run
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.exports.flower import plan_of
-from asyncdp_sim.exports.flower.private_learning import ledger, server, steps, table
-from asyncdp_sim.exports.flower.private_learning import owner as client
+from asyncdp_sim.exports import plan_of
+from asyncdp_sim.exports.private_learning import ledger, server, steps, table
+from asyncdp_sim.exports.private_learning import owner as client
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from tests.one_in import one_in

@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from asyncdp_sim.figures import draw_all
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps.sweep import sweep
 from tests.scenes import text

@@ -13,8 +13,7 @@ from asyncdp_sim.figures.draw import IN_CLONE, of_entry
 from asyncdp_sim.figures.drawer import Declaration
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs.directory import manifest
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps.sweep import sweep

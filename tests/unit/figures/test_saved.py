@@ -30,7 +30,7 @@ from asyncdp_sim.figures.style import VERMILION, colours, laid_out, spread, styl
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.reports import page
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs.directory import write
+from asyncdp_sim.runs.run import write
 from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.label import Label
 from asyncdp_sim.theory.predict.update_order import GapLaw

@@ -1,7 +1,7 @@
 """A small scenario, as raw tables, and coalitions of its owners."""
 
-from asyncdp_sim.forecasts.advice.contest import ends
-from asyncdp_sim.forecasts.advice.invite import by_themselves
+from asyncdp_sim.forecasts.contest import ends
+from asyncdp_sim.forecasts.invite import by_themselves
 from tests.scenes import fields
 from tests.tables import table
 

@@ -11,17 +11,22 @@ import asyncdp_sim as ad
 from asyncdp_sim.api.traces import Forecast
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Estimate
-from asyncdp_sim.decision.alternatives import Alternative
+from asyncdp_sim.decision.forecast import Alternative
 from asyncdp_sim.forecasts.alternatives import DELTA, ROUNDS, alternatives
-from asyncdp_sim.forecasts.costs import applying
-from asyncdp_sim.forecasts.forecast import forecast
+from asyncdp_sim.forecasts.forecast import applying, forecast
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences import forecast as said
-from asyncdp_sim.sentences.alternatives import NO_BETTER, NONE, as_content, better_protocol, lines
+from asyncdp_sim.sentences.forecast import (
+    NO_BETTER,
+    NOT_COMPARED,
+    better_protocol,
+    content_of_others,
+    lines_of_others,
+)
 from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
@@ -54,8 +59,8 @@ def test_sums_are_better_where_noise_rules(made):
     assert [moments.name, sums.name] == ["noisy second moments", "sums of answers"]
     assert sums.more.low > 0
     assert sums.more.value > moments.more.value
-    better = better_protocol(as_content((moments, sums)), "the average owner")
-    table = lines(found.gains, (moments, sums))
+    better = better_protocol(content_of_others((moments, sums)), "the average owner")
+    table = lines_of_others(found.gains, (moments, sums))
     assert " ".join(table[0].split()) == "protocol mean gain, days more than in the scenario"
     assert "sums of answers, δ = 1e-06" in table[3]
     [verdict] = [line for line in table if line.startswith("Better protocol")]
@@ -63,7 +68,7 @@ def test_sums_are_better_where_noise_rules(made):
     assert better.startswith(gains)
     assert verdict.startswith(f"Better protocol  {gains}")
     assert " days (" in verdict
-    content = json.loads(said.as_json(found, as_content((moments, sums))))["alternatives"]
+    content = json.loads(said.as_json(found, content_of_others((moments, sums))))["alternatives"]
     assert [other["protocol"] for other in content] == [moments.name, sums.name]
     assert content[1]["difference"]["low"] == pytest.approx(sums.more.low)
     assert content[1]["consortium"]["gain"] == pytest.approx(sums.gains.together.gain.value)
@@ -75,7 +80,8 @@ def test_the_python_door_has_other_protocols_as_a_frame(made):
     frame = opened.alternatives
     assert frame["protocol"].tolist() == [other.name for other in others]
     assert frame["low"].tolist() == [other.more.low for other in others]
-    assert opened.lines()[-len(lines(found.gains, others)) :] == lines(found.gains, others)
+    lines = lines_of_others(found.gains, others)
+    assert opened.lines()[-len(lines) :] == lines
     assert len(Forecast(found).alternatives) == 0
     asked = ad.forecast(hidden_whole(), alternatives=True).alternatives
     assert "allowed with privacy.unit owner: clip" in asked["refused"][0]
@@ -102,7 +108,7 @@ def test_settings_are_chosen_without_private_rows(tmp_path):
 
 def test_an_owner_that_asks_is_compared_by_its_own_gain(tmp_path):
     found, others = compared(clinics(tmp_path, epsilon=3.0), whose="C1")
-    table = lines(found.gains, others)
+    table = lines_of_others(found.gains, others)
     assert " ".join(table[0].split()) == "protocol gain, days more than in the scenario"
     for other in others:
         [one], [two] = found.gains.judged[0], other.gains.judged[0]
@@ -121,21 +127,21 @@ def test_the_own_protocol_is_no_alternative(made):
 def test_what_does_not_fit_says_why():
     found, (moments, *_) = compared(hidden_whole())
     assert "allowed with privacy.unit owner: clip" in moments.refused
-    assert f"noisy second moments: {moments.refused}" in lines(found.gains, (moments,))
+    assert f"noisy second moments: {moments.refused}" in lines_of_others(found.gains, (moments,))
 
 
 def test_nothing_is_compared_where_owners_differ(tmp_path):
     found, others = compared(clinics(tmp_path, away=1.5))
     assert others == ()
-    assert lines(found.gains, others) == [NONE]
+    assert lines_of_others(found.gains, others) == [NOT_COMPARED]
 
 
 def test_no_protocol_is_called_better_without_an_interval_above_zero():
     wide, clear = Estimate(0.5, ((1.0, 9.0),)), Estimate(0.3, ((0.01, 9.0),))
     others = [Alternative("one", {}, more=wide)]
-    assert better_protocol(as_content(others), "Clinic A") == NO_BETTER
+    assert better_protocol(content_of_others(others), "Clinic A") == NO_BETTER
     others.append(Alternative("another", {}, more=clear))
-    better = better_protocol(as_content(others), "Clinic A")
+    better = better_protocol(content_of_others(others), "Clinic A")
     assert better.startswith("another: Clinic A gains 0.30 (0.07 to 0.53) more")
 
 
@@ -143,7 +149,7 @@ def test_the_page_says_what_is_tried_and_what_json_has(made):
     page = Path(__file__).parents[3] / "docs" / "privacy" / "aggregation.md"
     page = " ".join(page.read_text(encoding="utf-8").split())
     _, _, others = made
-    [first, _] = as_content(others)
+    [first, _] = content_of_others(others)
     assert all(f"`{key}`" in page for key in first)
     assert f"rounds ({ROUNDS[0]} to {ROUNDS[-1]})" in page
     assert DELTA == 1e-6

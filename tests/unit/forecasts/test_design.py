@@ -10,13 +10,13 @@ import pytest
 from analysis.exact.learning import Expected, exact
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
-from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, along, ends, winner
-from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
+from asyncdp_sim.forecasts import contest
+from asyncdp_sim.forecasts import tune as module
+from asyncdp_sim.forecasts.contest import CHOOSING, Played, along, ends, winner
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import CHOSEN, affordable, choosing, population
 from asyncdp_sim.forecasts.step import step_lines
+from asyncdp_sim.forecasts.tune import StepLengthCap, tune
 from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import processes

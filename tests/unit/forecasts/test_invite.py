@@ -10,14 +10,13 @@ from analysis.exact.assumptions import answering
 from analysis.exact.learning import process_of
 from analysis.exact.per_update import moments
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
-from asyncdp_sim.forecasts.advice.market import buy, demand
+from asyncdp_sim.forecasts import contest
+from asyncdp_sim.forecasts.contest import Played
 from asyncdp_sim.forecasts.forecast import forecast
+from asyncdp_sim.forecasts.invite import NOBODY, invite
+from asyncdp_sim.forecasts.market import Demand, buy, cheapest, demand
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.theory.formulas.market import Demand, cheapest
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together

@@ -7,7 +7,7 @@ from scipy.stats import binom
 import asyncdp_sim as ad
 from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.forecasts import population as module
-from asyncdp_sim.forecasts.advice.contest import Played
+from asyncdp_sim.forecasts.contest import Played
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import RUNS, final_psi, half_width, population, value_alone
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff

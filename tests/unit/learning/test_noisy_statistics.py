@@ -16,9 +16,8 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.spec import Payload
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import RunResult
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 from tests.unit.learning.problems import scopes

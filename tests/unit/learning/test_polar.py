@@ -10,20 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    ParameterServer,
-    Polar,
-    Setting,
-    obfuscation,
-)
-from asyncdp_sim.learning.algorithms.obfuscation import (
+from asyncdp_sim.learning.algorithms import AnswerBatch, ParameterServer, Polar, Setting
+from asyncdp_sim.learning.algorithms import polar as module
+from asyncdp_sim.learning.algorithms.polar import (
     RESOLUTION,
+    PolarSteps,
     draw_additive,
     draw_weights,
     secure_consensus,
 )
-from asyncdp_sim.learning.algorithms.polar import PolarSteps
 from asyncdp_sim.learning.answers import AnswerModel, Answers, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -236,7 +231,7 @@ def test_a_client_draws_the_same_whoever_else_does():
 
 def agreed(models, bound, seed=1):
     """Return the consensus of models (S, p), masked by one generator."""
-    masks = obfuscation.draw_masks([np.random.default_rng(seed)], *models.shape)
+    masks = module.draw_masks([np.random.default_rng(seed)], *models.shape)
     return secure_consensus(models, bound, masks[0])
 
 
@@ -289,18 +284,18 @@ def test_half_a_spacing_is_met():
 def test_messages_by_hand():
     """S = 2, |X| = 1, x = (−1, ½): points 0 and 1.5·2⁴⁰; R_12 = 5, R_21 = 2⁶³ − 1."""
     masks = np.zeros((2, 2, 1), dtype=np.uint64)
-    masks[0, 1], masks[1, 0] = 5, obfuscation.MODULUS - 1
+    masks[0, 1], masks[1, 0] = 5, module.MODULUS - 1
     found = secure_consensus(np.array([[-1.0], [0.5]]), 1.0, masks)
-    assert found.messages.ravel().tolist() == [obfuscation.MODULUS - 6, 3 * RESOLUTION // 2 + 6]
+    assert found.messages.ravel().tolist() == [module.MODULUS - 6, 3 * RESOLUTION // 2 + 6]
     assert found.mean.tolist() == [-0.25]
 
 
 def test_replicates_are_on_their_own():
     models = np.random.default_rng(1).uniform(-1, 1, (4, 3, 2))
-    masks = obfuscation.draw_masks([np.random.default_rng(seed) for seed in range(4)], 3, 2)
+    masks = module.draw_masks([np.random.default_rng(seed) for seed in range(4)], 3, 2)
     together = secure_consensus(models, 1.0, masks)
     for row in range(4):
-        alone = obfuscation.draw_masks([np.random.default_rng(row)], 3, 2)[0]
+        alone = module.draw_masks([np.random.default_rng(row)], 3, 2)[0]
         found = secure_consensus(models[row], 1.0, alone)
         assert np.array_equal(found.mean, together.mean[row])
         assert np.array_equal(found.messages, together.messages[row])
@@ -324,7 +319,7 @@ def test_what_is_unmasked_still_adds_up_to_the_mean():
     found = agreed(models, 1.0)
     rest = np.delete(found.unmasked(viewer=2), 2, axis=0).sum(axis=0)
     others = (np.rint(np.delete(models, 2, axis=0) * RESOLUTION) + RESOLUTION).sum(axis=0)
-    assert np.array_equal(rest % np.uint64(obfuscation.MODULUS), others.astype(np.uint64))
+    assert np.array_equal(rest % np.uint64(module.MODULUS), others.astype(np.uint64))
 
 
 @pytest.mark.parametrize("outside", [1.0000001, -2.0, float("nan"), float("inf")])
@@ -684,7 +679,7 @@ def test_what_one_gives_the_other_takes(seed, graph):
     points[0, :, 0] = RESOLUTION * generator.choice([-1, 1], size=S)  # on the projection's bounds
     points[1] = generator.integers(-4, 5, size=(S, P))  # where every division leaves a rest
     graph = near(graph)
-    found = np.stack([obfuscation.averaged(points, server, graph) for server in range(S)], axis=1)
+    found = np.stack([module.averaged(points, server, graph) for server in range(S)], axis=1)
     assert np.array_equal(found.sum(axis=1), points.sum(axis=1))
     for server, others in enumerate(graph):
         group = points[:, [server, *(other - 1 for other in others)]]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.specification import kind_of, members
-from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import LinearRecords, Loss, Model, Quadratic, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives import records as module
 from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronObjective, PerceptronRecords
 from asyncdp_sim.learning.objectives.models import LinearKind, LinearObjective
+from asyncdp_sim.learning.objectives.records import largest
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss, SoftmaxRecords
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.scenario.fields import examples_of

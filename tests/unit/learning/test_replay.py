@@ -15,17 +15,16 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import Target
-from asyncdp_sim.learning.longest_gradients import GradientMonitor
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.objectives.records import GradientMonitor
 from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
 from asyncdp_sim.privacy import mechanisms
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import reproduce, run
+from asyncdp_sim.runs.run import reproduce, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps.grid import grid

@@ -8,17 +8,16 @@ import pytest
 from scipy.optimize import minimize
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import MLP, LinearRecords, Logistic, Softmax, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.losses import LogisticLoss
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronObjective, PerceptronRecords
 from asyncdp_sim.learning.objectives.models import LinearObjective
+from asyncdp_sim.learning.objectives.records import largest
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.together import together

@@ -19,9 +19,8 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import RunResult
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table

@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.data.dataset import outlying
-from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import Model, Ridge
+from asyncdp_sim.learning.objectives.records import largest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.run import run
 from asyncdp_sim.scenario import Scenario

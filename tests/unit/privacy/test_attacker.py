@@ -14,12 +14,10 @@ from scipy.stats import norm
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons.comparison import together as both
-from asyncdp_sim.privacy import Gaussian, Pure, mechanisms
-from asyncdp_sim.privacy.accountants import composition, pairs
+from asyncdp_sim.privacy import Gaussian, Pure, composition, mechanisms, pairs
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs.directory import manifest, write
 from asyncdp_sim.runs.outcome import RunResult, owner_columns
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in

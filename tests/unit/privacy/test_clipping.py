@@ -11,15 +11,14 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts.costs import applying
+from asyncdp_sim.forecasts.forecast import applying
 from asyncdp_sim.learning.answers import AdaptiveBound, clipped
-from asyncdp_sim.learning.longest_gradients import largest
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
+from asyncdp_sim.learning.objectives.records import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
-from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import InProcess, Workers, learn_all, simulate_all
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe

@@ -17,10 +17,10 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.privacy.accountants import composition, pairs
-from asyncdp_sim.privacy.accountants.composition import answers_of, charge_of, together
-from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, SampledGaussianPair
+from asyncdp_sim.privacy import composition, pairs
+from asyncdp_sim.privacy.accountants import Pure
+from asyncdp_sim.privacy.composition import answers_of, charge_of, together
+from asyncdp_sim.privacy.pairs import GenericPair, LaplacePair, SampledGaussianPair
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in

@@ -15,11 +15,10 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, Privacy, guarantee
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.guarantee import foreseen
-from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import label as of_label
 from asyncdp_sim.sentences.label import composition, label, reasons

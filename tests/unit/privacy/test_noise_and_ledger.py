@@ -12,8 +12,8 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Privacy, budgets, mechanisms
-from asyncdp_sim.privacy.accountants.own import Pure, gaussian_multiplier
-from asyncdp_sim.privacy.ledger import Ledger
+from asyncdp_sim.privacy.accountants import Pure, gaussian_multiplier
+from asyncdp_sim.privacy.guarantee import Ledger
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise, laplace_scale
 from asyncdp_sim.privacy.observers import knowledge
 from asyncdp_sim.privacy.observers.knowledge import PRIME, residues

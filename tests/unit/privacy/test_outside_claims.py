@@ -15,13 +15,12 @@ from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.privacy.accountants.composition import AccountingKind, ByLosses, LossDistributions
 from asyncdp_sim.privacy.budgets import Horizon
+from asyncdp_sim.privacy.composition import AccountingKind, ByLosses, LossDistributions
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Declared
-from asyncdp_sim.runs.directory import manifest
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import manifest, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label, named_guarantee
 from asyncdp_sim.sentences.result import figures

@@ -16,14 +16,13 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts.costs import applying
+from asyncdp_sim.forecasts.forecast import applying
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
-from asyncdp_sim.privacy.accountants.own import gradients_of
-from asyncdp_sim.runs.directory import manifest
+from asyncdp_sim.privacy.accountants import gradients_of
 from asyncdp_sim.runs.outcome import ready
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import run, run_together
+from asyncdp_sim.runs.run import manifest, run, run_together
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe

@@ -37,11 +37,15 @@ from asyncdp_sim.scenario.paths import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
+    files_by_topic,
     labels,
     look_up,
     page_of_path,
+    page_text,
+    schema_text,
+    topic,
+    topics,
 )
-from asyncdp_sim.sentences.pages import files_by_topic, page_text, schema_text, topic, topics
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.reproducibility.runs import scenario

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.sweep import sweep
 from tests.scenes import fields

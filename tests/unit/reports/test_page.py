@@ -21,8 +21,7 @@ from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.page import _first_events, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
-from asyncdp_sim.runs.directory import write
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.sentences.forecast import as_json
 from asyncdp_sim.sentences.label import label

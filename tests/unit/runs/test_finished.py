@@ -13,9 +13,8 @@ from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.results import open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.outcome import energy_columns
-from asyncdp_sim.runs.run import reproduce, run
+from asyncdp_sim.runs.run import finished_or_free, reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import as_json, lines
 from asyncdp_sim.sentences.label import Label, label

@@ -11,10 +11,9 @@ import asyncdp_sim as ad
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.reports.answer import of_result
 from asyncdp_sim.results import open_directory
-from asyncdp_sim.runs.directory import finished_or_free, write
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.runs.run import reproduce, run
+from asyncdp_sim.runs.run import finished_or_free, reproduce, run, write
 from asyncdp_sim.sentences.result import result_lines
 from tests.tables import table
 

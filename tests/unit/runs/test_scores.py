@@ -13,10 +13,9 @@ from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 from asyncdp_sim.measures import scores
 from asyncdp_sim.measures.scores import ACCURACY, AUC, BALANCED, LOG_LOSS, MAE, R_SQUARED, RMSE
 from asyncdp_sim.results import read_manifest, read_table
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.outcome import learn_alone
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.runs.run import reproduce, run
+from asyncdp_sim.runs.run import reproduce, run, write
 from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.result import result_lines

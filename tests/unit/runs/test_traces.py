@@ -23,9 +23,8 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.replay import made_again, require_same
-from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.run import run, write
 from asyncdp_sim.scenario import Participants, jsonable, load
 from asyncdp_sim.sweeps.folder import read_traces, write_traces
 from asyncdp_sim.sweeps.sweep import sweep

@@ -15,18 +15,17 @@ from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.figures import gains, traces
-from asyncdp_sim.forecasts.advice.invite import invite
-from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.forecasts.forecast import forecast
+from asyncdp_sim.forecasts.invite import invite
+from asyncdp_sim.forecasts.market import buy
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import described, digest
-from asyncdp_sim.runs.directory import write
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.run import reproduce, run
+from asyncdp_sim.runs.run import reproduce, run, write
 from asyncdp_sim.scenario import Participants, Scenario, load
 from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places_of, shown

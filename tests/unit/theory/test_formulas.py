@@ -13,7 +13,7 @@ from scipy.stats import binom
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.theory.formulas import binomial_quantile, channels, exchanges, t_quantile
-from asyncdp_sim.theory.formulas.dcf import exact, fixed_point
+from asyncdp_sim.theory.formulas.channels import dcf_exact, dcf_fixed_point
 from tests.one_in import one_in
 from tests.tables import table
 from tests.theory import lock
@@ -105,7 +105,7 @@ def test_mean_wait_by_a_markov_chain():
 
 @pytest.mark.parametrize(("n_owners", "window"), [(2, 2), (2, 16), (3, 4), (4, 3)])
 def test_without_doublings_owners_are_independent_and_the_fixed_point_exact(n_owners, window):
-    chain, point = exact(n_owners, window, 0), fixed_point(n_owners, window, 0)
+    chain, point = dcf_exact(n_owners, window, 0), dcf_fixed_point(n_owners, window, 0)
     for name in ("idle", "success", "sent"):
         assert getattr(chain, name) == pytest.approx(getattr(point, name), rel=1e-10)
 
@@ -113,7 +113,7 @@ def test_without_doublings_owners_are_independent_and_the_fixed_point_exact(n_ow
 @pytest.mark.parametrize(("n_owners", "window"), [(2, 2), (2, 8), (3, 4)])
 def test_frozen_counts_without_doublings_are_independent_only_of_one_owner(n_owners, window):
     """The one that has succeeded draws from a slot less: the fixed point is an approximation."""
-    chain, point = (f(n_owners, window, 0, frozen=True) for f in (exact, fixed_point))
+    chain, point = (f(n_owners, window, 0, frozen=True) for f in (dcf_exact, dcf_fixed_point))
     assert chain.sent == pytest.approx(point.sent, rel=0.06)
     assert chain.sent != pytest.approx(point.sent, rel=1e-6)
 

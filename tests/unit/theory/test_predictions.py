@@ -32,7 +32,7 @@ from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.formulas.dcf import exact
+from asyncdp_sim.theory.formulas.channels import dcf_exact
 from asyncdp_sim.theory.predict import channels as of_channels
 from asyncdp_sim.theory.predict import update_order
 from asyncdp_sim.theory.predict.all import occupation, predict, predicted
@@ -83,7 +83,7 @@ def slotted(n_owners, rate, slot, airtime):
 
 PREDICTED = table(__file__, "predicted.toml")
 SENT, SPARED = slotted(4, 1.0, 0.25, 0.1)
-FORMULAS = {"exp": exp, "exact": exact, "SENT": SENT, "SPARED": SPARED, "BEGUN": 4 / 1.2,
+FORMULAS = {"exp": exp, "exact": dcf_exact, "SENT": SENT, "SPARED": SPARED, "BEGUN": 4 / 1.2,
             "FINITE": (exp(-0.2) / 1.2) ** 3}  # fmt: skip
 """Names in formulas of the table; BEGUN and FINITE are of pure ALOHA, four owners, ρ = 0.2."""
 

@@ -16,7 +16,7 @@ from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGr
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.formulas import convergence, exchanges
-from asyncdp_sim.theory.formulas.loss_network import loss_network
+from asyncdp_sim.theory.formulas.exchanges import loss_network
 from scenarios.beyond.muffliato import sums
 from tests.theory import polar
 from tests.theory.gossip_spectrum import complete, disagreement, ring, star

@@ -13,7 +13,7 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision.forecast import Asked, Forecast
-from asyncdp_sim.forecasts.advice import contest
+from asyncdp_sim.forecasts import contest
 from asyncdp_sim.forecasts.forecast import forecast
 from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes

@@ -31,9 +31,9 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
-from asyncdp_sim.privacy.accountants.pairs import FALSE_POSITIVES, UNIT, Attacker, Pair, of_pure
+from asyncdp_sim.privacy.accountants import Accountant, Pure, gradients_of
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule, pure_answers, pure_total
+from asyncdp_sim.privacy.pairs import FALSE_POSITIVES, UNIT, Attacker, Pair, of_pure
 from asyncdp_sim.trace import Trace
 
 Parts = tuple[tuple[Pair, int], ...]

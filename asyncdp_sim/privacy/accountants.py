@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.privacy.accountants.pairs import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.budgets import BudgetSchedule
+from asyncdp_sim.privacy.pairs import Attacker, of_gaussian, of_pure
 
 TOLERANCE = 1e-16
 """Absolute tolerance of roots: small compared with every realistic ε and multiplier."""

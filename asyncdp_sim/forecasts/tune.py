@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.advice import contest
+from asyncdp_sim.forecasts import contest
 from asyncdp_sim.forecasts.population import FEWEST, Population, affordable, population
 from asyncdp_sim.learning.objectives.records import ABREAST
 from asyncdp_sim.runs.replicates import Workers, processes

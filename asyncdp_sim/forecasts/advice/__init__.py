@@ -1,1 +1,0 @@
-"""Choices compared by simulated runs: the step and its length, owners to invite, budgets to buy."""

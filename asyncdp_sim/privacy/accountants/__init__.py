@@ -1,1 +1,0 @@
-"""Accountants: the joint cost of answers, and the closed forms that attacks compare them with."""
