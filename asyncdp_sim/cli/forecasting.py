@@ -40,6 +40,7 @@ def forecast_command(
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.cli.catalogue import put_schema_beside, write_beside
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.forecasts.alternatives import alternatives
     from asyncdp_sim.forecasts.forecast import forecast
@@ -48,7 +49,6 @@ def forecast_command(
     from asyncdp_sim.scenario import save_new
     from asyncdp_sim.sentences import forecast as words
     from asyncdp_sim.sentences.forecast import content_of_others, lines_of_others
-    from asyncdp_sim.sentences.names import write_beside
 
     advising = inviting or tuning or market is not None
     if market is not None and target is None:
@@ -98,7 +98,7 @@ def forecast_command(
             write_beside(save)
         elif save is not None:
             terminal.show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
-            terminal.put_schema_beside(save)
+            put_schema_beside(save)
         terminal.note_all(notes)
         return
     base, asked = scenario.base(), Asked(judging.material, judging.own_best, workers)

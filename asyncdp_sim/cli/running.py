@@ -29,7 +29,7 @@ def plot_command(
     Each figure has a table of its numbers next to it. The paths are printed.
     """
     for place in places:
-        with keeping(partial(_kept, place)):
+        with keeping(partial(_keeps_figures, place)):
             draw(place, file_format, width, style_sheet)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from asyncdp_sim.cli.catalogue import put_schema_beside
 from asyncdp_sim.cli.terminal import (
     as_typed,
     load_scenario,
     next_steps,
     note_all,
-    put_schema_beside,
     show,
     show_settings,
 )

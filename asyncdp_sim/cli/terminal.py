@@ -281,15 +281,6 @@ def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
     ]
 
 
-def put_schema_beside(scenario: Path) -> None:
-    """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
-    from asyncdp_sim.sentences.names import write_beside
-
-    text = write_beside(scenario)
-    if text is not None:
-        show([text])
-
-
 def show_result(directory: Path, notes_before: Sequence[str], *, done: bool, details: bool) -> None:
     """Print the figures that matter most, where they are, and warnings.
 

@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
+from asyncdp_sim.cli.catalogue import files_by_topic, page_text, schema_text, topics
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import Spec, kind_of, members
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
@@ -34,18 +35,8 @@ from asyncdp_sim.scenario.fields import (
     takes_numbers,
 )
 from asyncdp_sim.scenario.paths import labels as labels_of_pictures
-from asyncdp_sim.sentences.names import (
-    RESULTS,
-    entries,
-    files_by_topic,
-    labels,
-    look_up,
-    page_of_path,
-    page_text,
-    schema_text,
-    topic,
-    topics,
-)
+from asyncdp_sim.sentences import topic
+from asyncdp_sim.sentences.names import RESULTS, entries, labels, look_up, page_of_path
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.reproducibility.runs import scenario
