@@ -359,8 +359,8 @@ def require_one_header(
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
     if len(again) > 0 and len(same) > 1:
         key, file = ("data.public_path", public_path) if public_path else ("data.path", path)
-        problem = f"{file!r}, whose header stands again among the public rows ({len(again)} times)"
-        raise DataError([Fault(key, problem, "allowed is one header: delete these rows")])
+        problem = f"{file!r}, whose header stands again in public rows: {len(again)}"
+        raise DataError([Fault(key, problem, "allowed is one header: delete the others")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":
