@@ -17,6 +17,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.runs.run import run
+from asyncdp_sim.runs.scored import psi_of
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
 
@@ -69,7 +70,7 @@ def learned(algorithm, objective, noise, traces, seed, *, every=None):
 
 def ended(outcome):
     """Return ψ at the end of every replicate of a run."""
-    return outcome.problem.task.objective.relative_fitness(outcome.learned.models)
+    return psi_of(outcome.problem.task.objective, outcome.learned.models)
 
 
 def by_moments(scenario):
