@@ -12,6 +12,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import ClassLabels, spellings_in
+from asyncdp_sim.data.tables.read import public_last
 from asyncdp_sim.learning.objectives import Squared
 from asyncdp_sim.runs.scored import HeldOut, _together
 from tests import tables
@@ -62,10 +63,18 @@ def test_the_same_form_is_found_with_and_without_a_seed(tmp_path, name, seed, st
     built = data.build(3, None, Streams(1))
     read = np.concatenate([x[:, 0] for x in built.features])
     places = np.concatenate(built.rows)
-    from asyncdp_sim.data.tables.read import public_last
-
     order = public_last(ROWS, PUBLIC, seed)
     np.testing.assert_array_equal(read, weight[order][places])
+
+
+def test_no_private_row_says_how_others_are_read(tmp_path):
+    text, _ = lines(["site", "weight", "days"], ";", comma=True)
+    head, *rows = text.splitlines()
+    public = set(public_last(ROWS, PUBLIC, 1)[-PUBLIC:].tolist())
+    mixed = [r if at in public else r.replace(",", ".") for at, r in enumerate(rows)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([head, *mixed]), encoding="utf-8")
+    assert look(str(path), public=PUBLIC, public_seed=1).form.decimal == ","
 
 
 # Labels: spellings of one class are one, and what has no label is in no score.
